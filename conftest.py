@@ -1,0 +1,3 @@
+"""Root conftest: only what pytest demands at the root."""
+
+pytest_plugins = ["pytester"]

@@ -1,0 +1,1 @@
+"""Retrieval and RAG benchmarks as pytest suites."""

@@ -1,0 +1,1 @@
+"""Where cases come from: the registry and one adapter a benchmark family."""

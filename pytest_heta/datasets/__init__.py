@@ -1,0 +1,1 @@
+"""How files get here and are read."""

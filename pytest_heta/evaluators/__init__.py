@@ -1,0 +1,1 @@
+"""How a response is scored."""

@@ -1,0 +1,1 @@
+"""From case results to verdicts and files."""
