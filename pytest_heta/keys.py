@@ -36,8 +36,8 @@ def document_id_of(result: QueryResult) -> str | None:
     """
     for place in (result.source, result.metadata):
         for field in ("source_key", "object_key"):
-            found = document_id_of_key(str(place.get(field) or ""))
-            if found is not None:
+            key = place.get(field)
+            if key and (found := document_id_of_key(str(key))) is not None:
                 return found
     for place in (result.source, result.metadata):
         if place.get("document_id"):

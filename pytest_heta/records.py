@@ -197,7 +197,8 @@ class RankedHit(Record):
 class EvaluationCaseResult(Record):
     """One case asked in one mode: what came back and what it is worth.
 
-    ``latency_ms`` is the wall time of the case's own query; ``amortised`` marks one that was shared out of a batch.
+    ``latency_ms`` is the wall time of the case's own query, ``asked_at`` its start in seconds since the epoch;
+    ``amortised`` marks times that were shared out of a batch.
     ``shallow`` marks a ranking with fewer distinct documents than the deepest metric looks at, while more exist.
     """
 
@@ -212,6 +213,7 @@ class EvaluationCaseResult(Record):
     hits: tuple[RankedHit, ...] = ()
     answer: str | None = None
     error: EvaluationError | None = None
+    asked_at: float | None = None
     latency_ms: float | None = None
     amortised: bool = False
     shallow: bool = False

@@ -1,1 +1,119 @@
-"""The pytest plugin."""
+"""The pytest plugin: hooks of a few lines, each calling one object that does the work.
+
+Importing this module imports nothing heavy; a session that does not use heta never does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from pytest_heta.plugin.fixtures import _heta_unit, heta_case, heta_kb, heta_response, heta_scores
+from pytest_heta.plugin.options import add_options
+
+if TYPE_CHECKING:
+    from pytest_heta.plugin.nodes import CaseItem
+    from pytest_heta.plugin.session import HetaSession
+
+__all__ = ["_heta_unit", "heta_case", "heta_kb", "heta_response", "heta_scores"]
+
+SUITE_SUFFIX = ".heta.toml"
+SESSION: pytest.StashKey[HetaSession] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    add_options(parser)
+
+
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+    """Make the recipe files arguments, so that pytest collects them."""
+    known = early_config.known_args_namespace
+    if known.heta_benchmark and known.heta_recipe and known.heta_benchmark != ["list"]:
+        from pytest_heta.plugin.start import anchor_arguments
+
+        args += anchor_arguments(known.heta_recipe, known.file_or_dir)
+
+
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Answer ``--heta-benchmark=list``."""
+    if config.getoption("heta_benchmark") != ["list"]:
+        return None
+    from pytest_heta.plugin.start import print_known_benchmarks
+
+    return print_known_benchmarks()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start where the options ask for it; suite files start later, when they are met."""
+    if config.getoption("heta_benchmark") or config.getoption("heta_recipe"):
+        heta_session(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Check everything that the options name, before any worker starts."""
+    heta = session.config.stash.get(SESSION, None)
+    if heta is not None and not hasattr(session.config, "workerinput"):
+        from pytest_heta.plugin.start import load_everything
+
+        load_everything(heta)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect suite files."""
+    if not file_path.name.endswith(SUITE_SUFFIX):
+        return None
+    from pytest_heta.plugin.nodes import AnchorFile
+
+    return AnchorFile.from_parent(parent, path=file_path, heta=heta_session(parent.config))
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """Collect a recipe file as what it is, where pytest would import it as a module of tests."""
+    heta = parent.config.stash.get(SESSION, None)
+    if heta is None or module_path.resolve() not in heta.recipe_files:
+        return None
+    from pytest_heta.plugin.nodes import AnchorFile
+
+    return AnchorFile.from_parent(parent, path=module_path, heta=heta)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Tell the evaluations which cases will be asked, and in which order."""
+    if SESSION in session.config.stash:
+        from pytest_heta.plugin.start import select_items
+
+        select_items(session.items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[Any]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Put the result of a case on its report."""
+    report = yield
+    if hasattr(item, "planned"):
+        from pytest_heta.plugin.records import attach
+
+        attach(cast("CaseItem", item), call, report)
+    return report
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop all queries, close all knowledge bases."""
+    heta = config.stash.get(SESSION, None)
+    if heta is not None:
+        heta.close()
+
+
+def heta_session(config: pytest.Config) -> HetaSession:
+    """Return what this process holds of heta, made when first asked for."""
+    if SESSION not in config.stash:
+        from pytest_heta.plugin.start import start
+
+        config.stash[SESSION] = start(config)
+    return config.stash[SESSION]

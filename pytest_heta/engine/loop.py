@@ -1,0 +1,52 @@
+"""One event loop in one thread, for everything asynchronous that happens during a run."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    """Runs coroutines in a thread of its own, so that it gets along with whatever loop the user's tests run."""
+
+    def __init__(self, threads: int = 16) -> None:
+        """Start the thread; ``threads`` bounds the pool in which synchronous recipes run."""
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_default_executor(ThreadPoolExecutor(threads, thread_name_prefix="heta-call"))
+        self._thread = threading.Thread(target=self._loop.run_forever, name="heta-loop", daemon=True)
+        self._thread.start()
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run the coroutine to its end and return what it returns; an interrupt cancels it."""
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """Cancel whatever still runs and end the thread. Calling it again does nothing."""
+        if self._loop.is_closed():
+            return
+        self.run(_cancel_others())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        # Without waiting: a synchronous query that hangs must not keep the run from ending.
+        executor: ThreadPoolExecutor | None = getattr(self._loop, "_default_executor", None)
+        if executor is not None:
+            executor.shutdown(wait=False, cancel_futures=True)
+        self._loop.close()
+
+
+async def _cancel_others() -> None:
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()

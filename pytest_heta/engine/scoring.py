@@ -1,0 +1,106 @@
+"""From one outcome to one case result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_heta.engine.asking import Outcome
+from pytest_heta.engine.retry import evaluation_error
+from pytest_heta.keys import document_id_of
+from pytest_heta.protocols import BenchmarkEvaluatorProtocol
+from pytest_heta.records import (
+    BenchmarkCase,
+    EvaluationCaseResult,
+    EvaluationError,
+    EvaluationScore,
+    QueryResponse,
+    QueryResult,
+)
+
+
+async def score(
+    case: BenchmarkCase, response: QueryResponse, evaluators: Sequence[BenchmarkEvaluatorProtocol]
+) -> tuple[tuple[EvaluationScore, ...], EvaluationError | None]:
+    """Return the scores of all evaluators that gave one, and the first error of those that failed."""
+    scores: list[EvaluationScore] = []
+    first: EvaluationError | None = None
+    for evaluator in evaluators:
+        try:
+            scores.append(await evaluator.evaluate(case=case, response=response))
+        except Exception as error:
+            failure = evaluation_error(error)
+            named = failure.model_copy(update={"message": f"evaluator {evaluator.name}: {failure.message}"})
+            first = first or named
+    return tuple(scores), first
+
+
+def finished_result(
+    unit_id: str,
+    case: BenchmarkCase,
+    outcome: Outcome,
+    scores: Sequence[EvaluationScore],
+    error: EvaluationError | None,
+    *,
+    keep_texts: bool,
+    node_id: str | None = None,
+) -> EvaluationCaseResult:
+    """Return the result of a case that has a response; ``error`` is that of an evaluator."""
+    response = outcome.response
+    assert response is not None
+    return EvaluationCaseResult.model_validate(
+        {
+            "unit_id": unit_id,
+            "case_id": case.case_id,
+            "mode": response.mode,
+            "status": "finished",
+            "node_id": node_id,
+            "query": case.query,
+            "labels": case.labels,
+            "scores": tuple(scores),
+            "hits": [_hit(result, keep_texts) for result in response.results],
+            "answer": response.answer,
+            "error": error,
+            "asked_at": outcome.asked_at,
+            "latency_ms": outcome.latency_ms,
+            "amortised": outcome.amortised,
+            "shallow": outcome.shallow,
+            "metadata": response.metadata,
+        }
+    )
+
+
+def errored_result(
+    unit_id: str, case: BenchmarkCase, mode: str, error: EvaluationError, outcome: Outcome | None = None
+) -> EvaluationCaseResult:
+    """Return the result of a case that has no response."""
+    return EvaluationCaseResult(
+        unit_id=unit_id,
+        case_id=case.case_id,
+        mode=mode,
+        status="errored",
+        query=case.query,
+        labels=case.labels,
+        error=error,
+        asked_at=outcome.asked_at if outcome else None,
+        latency_ms=outcome.latency_ms if outcome else None,
+    )
+
+
+def not_run_result(unit_id: str, case: BenchmarkCase, mode: str) -> EvaluationCaseResult:
+    """Return the result of a case that was planned and never asked."""
+    return EvaluationCaseResult(
+        unit_id=unit_id, case_id=case.case_id, mode=mode, status="not_run", query=case.query, labels=case.labels
+    )
+
+
+def _hit(result: QueryResult, keep_texts: bool) -> dict[str, Any]:
+    """Return the fields of a RankedHit; as there are a hundred a case, they are validated all at once."""
+    score = result.score
+    return {
+        "id": result.id,
+        "document_id": document_id_of(result),
+        "score": None if score is None or not math.isfinite(score) else float(score),
+        "text": result.text if keep_texts else None,
+    }

@@ -1,0 +1,61 @@
+"""The body of every case item, and the result that it leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_heta.engine.asking import Outcome
+from pytest_heta.engine.evaluation import Judged
+from pytest_heta.engine.scoring import finished_result
+from pytest_heta.records import BenchmarkCase, EvaluationCaseResult, EvaluationError, EvaluationScore, QueryResponse
+from pytest_heta.reports.thresholds import check_case
+
+if TYPE_CHECKING:
+    from pytest_heta.plugin.nodes import CaseItem, UnitNode
+
+JUDGED: pytest.StashKey[Judged] = pytest.StashKey()
+ERROR: pytest.StashKey[EvaluationError] = pytest.StashKey()
+RESULT: pytest.StashKey[EvaluationCaseResult] = pytest.StashKey()
+
+
+class CaseFailed(Exception):
+    """A case missed its thresholds, or an evaluator failed on it; one line each."""
+
+
+def check_heta_case(
+    _heta_unit: UnitNode,
+    heta_case: BenchmarkCase,
+    heta_response: QueryResponse,
+    heta_scores: dict[str, EvaluationScore],
+) -> None:
+    """Record what the fixtures give, and fail where a threshold of the case is missed."""
+    item = _heta_unit.running
+    error = item.stash.get(ERROR, None)
+    result = finished_result(
+        item.planned.unit.unit.unit_id,
+        heta_case,
+        _outcome(item, heta_response),
+        tuple(heta_scores.values()),
+        error,
+        node_id=item.nodeid,
+        keep_texts=item.planned.evaluation.config.keep_texts,
+    )
+    item.stash[RESULT] = result
+    item.user_properties += _properties(result)
+    misses = check_case(item.anchored.case_thresholds, result, item.planned.evaluation.plan.manifest.name)
+    failures = (*((f"{error.error_type}: {error.message}",) if error else ()), *misses)
+    if failures:
+        raise CaseFailed("\n".join(failures))
+
+
+def _outcome(item: CaseItem, response: QueryResponse) -> Outcome:
+    """Return the query's outcome with the response that the fixture gave, which a conftest may have replaced."""
+    judged = item.stash.get(JUDGED, None)
+    return replace(judged.outcome, response=response) if judged else Outcome(response, None, None, None)
+
+
+def _properties(result: EvaluationCaseResult) -> list[tuple[str, Any]]:
+    return [(score.name, "unscored" if score.value is None else float(score.value)) for score in result.scores]

@@ -1,0 +1,94 @@
+"""The nodes: anchor file :: benchmark :: run unit :: case[mode]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_heta.errors import HetaError
+from pytest_heta.plugin.asking import BuildFailed
+from pytest_heta.plugin.check import CaseFailed, check_heta_case
+from pytest_heta.plugin.session import AnchoredEvaluation, HetaSession, PlannedCase
+
+
+class AnchorFile(pytest.Module):
+    """A recipe file or a suite file. A Module, so that the user's module-scoped fixtures find their node."""
+
+    obj = None
+
+    def __init__(self, *, heta: HetaSession, **kwargs: Any) -> None:
+        """Keep the session that knows what the file asks for."""
+        super().__init__(**kwargs)
+        self.heta = heta
+
+    def collect(self) -> Iterable[pytest.Collector]:
+        """Yield the benchmarks of this file."""
+        try:
+            anchored = self.heta.anchored(self.path)
+        except HetaError as error:
+            raise self.CollectError(str(error)) from None
+        for one in anchored:
+            yield BenchmarkNode.from_parent(self, name=one.name, heta=self.heta, anchored=one)
+
+
+class BenchmarkNode(pytest.Class):
+    """One recipe on one benchmark."""
+
+    obj = None
+
+    def __init__(self, *, heta: HetaSession, anchored: AnchoredEvaluation, **kwargs: Any) -> None:
+        """Keep the session and the evaluation."""
+        super().__init__(**kwargs)
+        self.heta, self.anchored = heta, anchored
+
+    def collect(self) -> Iterable[pytest.Collector]:
+        """Yield the run units."""
+        for name, items in self.anchored.units.items():
+            yield UnitNode.from_parent(self, name=name, benchmark=self, items=items)
+
+
+class UnitNode(pytest.Class):
+    """One knowledge base and its cases. ``running`` is the item that runs now."""
+
+    obj = None
+    running: CaseItem
+
+    def __init__(self, *, benchmark: BenchmarkNode, items: dict[str, PlannedCase], **kwargs: Any) -> None:
+        """Keep the planned items by name."""
+        super().__init__(**kwargs)
+        self.benchmark, self.items = benchmark, items
+        self.planned = next(iter(items.values())).unit
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """Yield the cases."""
+        for name, planned in self.items.items():
+            yield CaseItem.from_parent(self, name=name, callobj=check_heta_case, unit=self, planned=planned)
+
+
+class CaseItem(pytest.Function):
+    """One case in one mode. A Function, so that fixtures, the user's own too, work as in any test."""
+
+    def __init__(self, *, unit: UnitNode, planned: PlannedCase, **kwargs: Any) -> None:
+        """Keep what is to be asked; the original ids match ``-k`` too."""
+        super().__init__(**kwargs)
+        self.unit, self.planned = unit, planned
+        self.heta, self.anchored, self.prefix = unit.benchmark.heta, unit.benchmark.anchored, unit.benchmark.nodeid
+        self.extra_keyword_matches.update((planned.case.case_id, planned.unit.unit.unit_id))
+
+    def setup(self) -> None:
+        """Make this the unit's running item, then set the fixtures up."""
+        self.unit.running = self
+        super().setup()
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show what the case missed, without the plugin's frames."""
+        if isinstance(excinfo.value, CaseFailed | BuildFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Head a failure with benchmark, unit and case."""
+        return self.path, None, " :: ".join((self.anchored.name, self.planned.unit.unit.unit_id, self.name))

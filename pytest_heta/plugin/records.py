@@ -1,0 +1,69 @@
+"""What travels on a test report, from the process that ran an item to the one that reports: exact builtins only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_heta.engine.retry import evaluation_error
+from pytest_heta.engine.scoring import errored_result, not_run_result
+from pytest_heta.plugin.asking import BuildFailed
+from pytest_heta.plugin.check import ERROR, JUDGED, RESULT
+from pytest_heta.records import EvaluationCaseResult, EvaluationError, KnowledgeBaseReport
+
+if TYPE_CHECKING:
+    from pytest_heta.plugin.nodes import CaseItem
+
+ATTRIBUTE = "heta"
+
+
+def attach(item: CaseItem, call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
+    """Put the item's result on the report of its last phase, as JSON, with news of knowledge bases."""
+    if report.when == "call" or (report.when == "setup" and not report.passed):
+        result = _result(item, call, report)
+        news = item.anchored.knowledge_base_news()
+        line = result.model_dump_json()
+        item.heta.journal(item.prefix, item.anchored, line)
+        record = {"case": line, "knowledge_bases": [kb.model_dump_json() for kb in news]}
+        setattr(report, ATTRIBUTE, record)
+
+
+def detach(report: pytest.TestReport) -> tuple[str, list[KnowledgeBaseReport]] | None:
+    """Return the JSON of the case and the news, or None for the report of another test or phase."""
+    record = getattr(report, ATTRIBUTE, None)
+    if record is None:
+        return None
+    return record["case"], [KnowledgeBaseReport.model_validate_json(text) for text in record["knowledge_bases"]]
+
+
+def _result(item: CaseItem, call: pytest.CallInfo[Any], report: pytest.TestReport) -> EvaluationCaseResult:
+    """Return the result; where an item left none, the error or skip that kept it from one."""
+    result = item.stash.get(RESULT, None)
+    if result is not None:
+        _forget(item)
+        return result
+    place = (item.planned.unit.unit.unit_id, item.planned.case, item.planned.mode)
+    if report.skipped:
+        skipped = not_run_result(*place)
+        return skipped.model_copy(update={"node_id": item.nodeid, "metadata": {"reason": f"skipped: {_reason(call)}"}})
+    return errored_result(*place, _error(item, call)).model_copy(update={"node_id": item.nodeid})
+
+
+def _error(item: CaseItem, call: pytest.CallInfo[Any]) -> EvaluationError:
+    assert call.excinfo is not None
+    raised = call.excinfo.value
+    if isinstance(raised, BuildFailed):
+        return raised.error
+    return item.stash.get(ERROR, None) or evaluation_error(raised)
+
+
+def _forget(item: CaseItem) -> None:
+    """Items live until the end of the session; what they hold must not."""
+    del item.stash[RESULT]
+    if JUDGED in item.stash:
+        del item.stash[JUDGED]
+
+
+def _reason(call: pytest.CallInfo[Any]) -> str:
+    return str(call.excinfo.value) if call.excinfo else ""

@@ -1,0 +1,245 @@
+"""What one process of a run holds: the event loop, and the evaluations of each anchor file."""
+
+from __future__ import annotations
+
+import time
+import uuid
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_heta.benchmarks.registry import resolve_benchmark
+from pytest_heta.engine.cache import KnowledgeBaseCache
+from pytest_heta.engine.config import RunnerConfig
+from pytest_heta.engine.evaluation import Evaluation
+from pytest_heta.engine.header import journal_header
+from pytest_heta.engine.journal import JournalWriter
+from pytest_heta.engine.loop import LoopThread
+from pytest_heta.engine.plan import PlannedUnit, make_plan
+from pytest_heta.engine.recipes import load_recipe
+from pytest_heta.errors import ReportError, UsageError
+from pytest_heta.locations import default_cache_dir, kb_cache_dir
+from pytest_heta.plugin.names import node_names
+from pytest_heta.plugin.options import option_value
+from pytest_heta.plugin.specs import EvaluationSpec, specs_of_options, with_options
+from pytest_heta.plugin.suites import SUFFIX, read_suite
+from pytest_heta.records import BenchmarkCase, BenchmarkWorkspace, KnowledgeBaseReport
+from pytest_heta.reports.gates import resolve_gates
+from pytest_heta.reports.thresholds import Threshold
+
+
+@dataclass(frozen=True)
+class PlannedCase:
+    """One test item to be: a case of a unit in a mode."""
+
+    evaluation: Evaluation
+    unit: PlannedUnit
+    case: BenchmarkCase
+    mode: str
+
+
+@dataclass
+class AnchoredEvaluation:
+    """An evaluation below its anchor file: its node's name, its thresholds, and its items by unit and by name.
+
+    ``name`` is unique below the anchor; the names of units, and of the items of a unit, are as in node ids.
+    """
+
+    name: str
+    spec: EvaluationSpec
+    loop: LoopThread
+    evaluation: Evaluation
+    gates: tuple[Threshold, ...]
+    case_thresholds: tuple[Threshold, ...]
+    prepare_seconds: float
+    units: dict[str, dict[str, PlannedCase]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        plan = self.evaluation.plan
+        names = node_names(unit.unit.unit_id for unit in plan.units)
+        self.units = {names[unit.unit.unit_id]: self._items(unit) for unit in plan.units}
+        self._told: set[str] = set()
+
+    def knowledge_base_news(self) -> list[KnowledgeBaseReport]:
+        """Return the reports on knowledge bases that were opened since this was last asked."""
+        reports = self.evaluation.pool.reports
+        news = [reports[unit_id] for unit_id in reports.keys() - self._told]
+        self._told.update(report.unit_id for report in news)
+        return news
+
+    def _items(self, unit: PlannedUnit) -> dict[str, PlannedCase]:
+        names = node_names(case.case_id for case in unit.cases)
+        return {
+            f"{names[case.case_id]}[{mode}]": PlannedCase(self.evaluation, unit, case, mode)
+            for mode in self.evaluation.modes
+            for case in unit.cases
+        }
+
+
+class HetaSession:
+    """Everything of one process; made when the run first needs it, closed at its end."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        """Read the options; nothing is loaded yet.
+
+        Raises:
+            UsageError: where an option cannot be used.
+
+        """
+        self.config = config
+        self.specs = specs_of_options(config)
+        self.settings = _settings(config)
+        self.workspace = _workspace(config)
+        self.download = not option_value(config, "--heta-offline")
+        self.loop = LoopThread()
+        self._start_ns: int = worker_input(config, "start_ns") or time.time_ns()
+        folder = self.settings.kb_cache
+        self._cache = KnowledgeBaseCache(folder, notice=_warn, session_start_ns=self._start_ns) if folder else None
+        self._anchored: dict[Path, list[AnchoredEvaluation]] = {}
+        self._run_id: str = worker_input(config, "run_id") or new_run_id()
+        self._writer: str = getattr(config, "workerinput", {}).get("workerid", "main")
+        self._journals: dict[str, JournalWriter | None] = {}
+
+    @property
+    def recipe_files(self) -> tuple[Path, ...]:
+        """The files that the options make anchors."""
+        return tuple(dict.fromkeys(spec.recipe.path for spec in self.specs))
+
+    def anchored(self, anchor: Path) -> list[AnchoredEvaluation]:
+        """Return the evaluations of a recipe file or suite file, prepared and planned when first asked for.
+
+        Raises:
+            HetaError: where one of them cannot be used.
+
+        """
+        if anchor not in self._anchored:
+            self._anchored[anchor] = self._load(self._specs_at(anchor))
+        return self._anchored[anchor]
+
+    def all_anchored(self) -> Iterable[AnchoredEvaluation]:
+        """Yield all evaluations that were asked for."""
+        for group in self._anchored.values():
+            yield from group
+
+    def worker_input(self) -> dict[str, Any]:
+        """Return what an xdist worker must know of the run: exact builtins only."""
+        return {"heta_start_ns": self._start_ns, "heta_run_id": self._run_id}
+
+    def run_folder(self, prefix: str) -> Path:
+        """Return the folder in which this run keeps what belongs to one benchmark node."""
+        return self.workspace.output_dir / "runs" / self._run_id / node_names([prefix])[prefix]
+
+    def journal(self, prefix: str, anchored: AnchoredEvaluation, line: str) -> None:
+        """Write one finished case down, before anybody hears of it."""
+        try:
+            if prefix not in self._journals:
+                folder = self.run_folder(prefix)
+                self._journals[prefix] = JournalWriter(folder, self._writer, journal_header(anchored.evaluation))
+            writer = self._journals[prefix]
+            if writer is not None:
+                writer.write(line)
+        except ReportError as error:
+            # The result still travels on its report; only a killed run would lose it.
+            self._journals[prefix] = None
+            _warn(str(error))
+
+    def close(self) -> None:
+        """Stop all queries, close all knowledge bases, end the loop."""
+        if self._cache is not None:
+            self._cache.stop()
+        try:
+            for anchored in self.all_anchored():
+                self.loop.run(anchored.evaluation.aclose())
+        finally:
+            self.loop.close()
+            for writer in filter(None, self._journals.values()):
+                writer.close()
+
+    def _specs_at(self, anchor: Path) -> Sequence[EvaluationSpec]:
+        if anchor.name.endswith(SUFFIX):
+            return [with_options(spec, self.config) for spec in read_suite(anchor)]
+        return [spec for spec in self.specs if spec.recipe.path == anchor]
+
+    def _load(self, specs: Sequence[EvaluationSpec]) -> list[AnchoredEvaluation]:
+        several = len({(spec.recipe.path, spec.recipe.attribute) for spec in specs}) > 1
+        loaded: list[AnchoredEvaluation] = []
+        for spec in specs:
+            anchored = self.loop.run(self._evaluation(spec, several))
+            if any(other.name == anchored.name for other in loaded):
+                raise UsageError(f"{spec.benchmark!r} and another benchmark here have the same name: {anchored.name}")
+            loaded.append(anchored)
+        return loaded
+
+    async def _evaluation(self, spec: EvaluationSpec, several: bool) -> AnchoredEvaluation:
+        started = time.perf_counter()
+        benchmark = resolve_benchmark(spec.benchmark, root=spec.root, download=self.download)
+        recipe = await load_recipe(spec.recipe)
+        plan = await make_plan(benchmark, self.workspace, limit=spec.limit)
+        manifest = plan.manifest
+        evaluation = Evaluation(
+            plan=plan,
+            recipe=recipe,
+            modes=spec.modes,
+            evaluators=None,
+            name=f"{manifest.name}-{spec.recipe.label}",
+            config=self._settings_for(spec),
+            cache=self._cache,
+        )
+        name = f"{manifest.name}@{manifest.split}"
+        return AnchoredEvaluation(
+            name=f"{name}+{spec.recipe.label}" if several else name,
+            spec=spec,
+            loop=self.loop,
+            evaluation=evaluation,
+            gates=resolve_gates(spec.gates, evaluation.metrics, evaluation.modes),
+            case_thresholds=resolve_gates(spec.case_thresholds, evaluation.metrics, evaluation.modes),
+            prepare_seconds=time.perf_counter() - started,
+        )
+
+    def _settings_for(self, spec: EvaluationSpec) -> RunnerConfig:
+        return replace(self.settings, top_k=spec.top_k)
+
+
+def worker_input(config: pytest.Config, key: str) -> Any:
+    """Return what the controller has told this xdist worker, or None in any other process."""
+    return getattr(config, "workerinput", {}).get(f"heta_{key}")
+
+
+def new_run_id() -> str:
+    """Return a name for a run that sorts by time."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
+
+
+def _warn(message: str) -> None:
+    warnings.warn(pytest.PytestWarning(message), stacklevel=2)
+
+
+def _settings(config: pytest.Config) -> RunnerConfig:
+    defaults = RunnerConfig()
+    cache = option_value(config, "--heta-kb-cache")
+    return RunnerConfig(
+        concurrency=option_value(config, "--heta-concurrency") or defaults.concurrency,
+        timeout=option_value(config, "--heta-timeout"),
+        open_knowledge_bases=option_value(config, "--heta-open-kbs") or defaults.open_knowledge_bases,
+        kb_cache=None if cache == "off" else _folder(config, cache) or kb_cache_dir(_cache_dir(config)),
+        rebuild=bool(option_value(config, "--heta-rebuild")),
+        keep_texts=bool(option_value(config, "--heta-texts")),
+    )
+
+
+def _workspace(config: pytest.Config) -> BenchmarkWorkspace:
+    output = config.rootpath / ".heta"
+    return BenchmarkWorkspace(root_dir=config.rootpath, cache_dir=_cache_dir(config), output_dir=output)
+
+
+def _cache_dir(config: pytest.Config) -> Path:
+    return _folder(config, option_value(config, "--heta-cache-dir")) or default_cache_dir()
+
+
+def _folder(config: pytest.Config, value: Any) -> Path | None:
+    return Path(config.invocation_params.dir, str(value)).expanduser() if value else None

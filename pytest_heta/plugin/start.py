@@ -1,0 +1,83 @@
+"""The beginning of a run: arguments, checks, and what is registered only where heta is used."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_heta.benchmarks.registry import known_benchmarks
+from pytest_heta.engine.evaluation import Evaluation
+from pytest_heta.errors import HetaError
+from pytest_heta.plugin.controller import Controller
+from pytest_heta.plugin.nodes import CaseItem
+from pytest_heta.plugin.session import HetaSession
+from pytest_heta.records import BenchmarkCase
+
+
+def anchor_arguments(recipes: Sequence[str], given: Sequence[str]) -> list[str]:
+    """Return the recipe files to collect beside the paths that were given.
+
+    None where a given path already leads into one of them: then a part of the run was chosen by node id.
+    """
+    files = list(dict.fromkeys(_file_of(recipe) for recipe in recipes))
+    named = {Path(argument.split("::", 1)[0]).resolve() for argument in given}
+    return [] if any(Path(file).resolve() in named for file in files) else files
+
+
+def _file_of(recipe: str) -> str:
+    head, colon, attribute = recipe.rpartition(":")
+    return head if colon and head.endswith(".py") and attribute.isidentifier() else recipe
+
+
+def print_known_benchmarks() -> int:
+    """Print what ``--heta-benchmark`` knows, one a line."""
+    print(*known_benchmarks(), sep="\n")
+    return 0
+
+
+def start(config: pytest.Config) -> HetaSession:
+    """Make the session, and register who reports in the process that does.
+
+    Raises:
+        pytest.UsageError: where an option cannot be used.
+
+    """
+    try:
+        heta = HetaSession(config)
+    except HetaError as error:
+        raise pytest.UsageError(str(error)) from error
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Controller(config, heta), "heta-controller")
+    return heta
+
+
+def load_everything(heta: HetaSession) -> None:
+    """Prepare all that the options name.
+
+    Raises:
+        pytest.UsageError: where something cannot be used; pytest ends with exit code 4.
+
+    """
+    try:
+        for anchor in heta.recipe_files:
+            heta.anchored(anchor)
+    except HetaError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def select_items(items: Sequence[pytest.Item]) -> None:
+    """Tell each evaluation which of its cases will run, by unit and mode and in order."""
+    order: dict[Evaluation, dict[tuple[str, str], list[BenchmarkCase]]] = {}
+    for item in items:
+        if isinstance(item, CaseItem):
+            planned = item.planned
+            mine = order.setdefault(planned.evaluation, {})
+            mine.setdefault((planned.unit.unit.unit_id, planned.mode), []).append(planned.case)
+    for evaluation, selected in order.items():
+        evaluation.select(selected)
+    if order:
+        # Thousands of items stay alive until the end; the collector need not look at them again and again.
+        gc.freeze()
