@@ -9,11 +9,17 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pytest_heta.cli import cache
+from pytest_heta.cli import cache, compare, runs, schema, score
 from pytest_heta.cli.command import Command, add_commands
 from pytest_heta.errors import HetaError, UsageError
 
-COMMANDS: tuple[Command, ...] = (cache.COMMAND,)
+COMMANDS: tuple[Command, ...] = (
+    cache.COMMAND,
+    compare.COMMAND,
+    runs.COMMAND,
+    score.COMMAND,
+    schema.COMMAND,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

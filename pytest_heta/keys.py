@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
+from urllib.parse import unquote_to_bytes
 
 from pytest_heta.records import BenchmarkDocument, BenchmarkManifest, QueryResult
 
@@ -58,6 +59,17 @@ def safe_document_id(original: str) -> str:
     if len(safe) > _LONGEST_ID:
         safe = f"{safe[:80]}=~{sha256(raw).hexdigest()}"
     return safe
+
+
+def original_document_id(safe: str) -> str:
+    """Return the id that ``safe`` is the file-name form of; ``safe`` itself where it is none, or one with a digest."""
+    if "=" not in safe:
+        return safe
+    try:
+        original = unquote_to_bytes(safe.replace("=", "%")).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return safe
+    return original if safe_document_id(original) == safe else safe
 
 
 def knowledge_base_name(name: str, unit_id: str, units: int) -> str:

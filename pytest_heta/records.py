@@ -194,6 +194,15 @@ class RankedHit(Record):
     text: str | None = None
 
 
+class GoldLabel(Record):
+    """One gold label of a recorded case. ``text`` is kept only when texts were asked for."""
+
+    document_id: str | None = None
+    relevance: float = 1.0
+    original_id: str | None = None
+    text: str | None = None
+
+
 class EvaluationCaseResult(Record):
     """One case asked in one mode: what came back and what it is worth.
 
@@ -211,6 +220,7 @@ class EvaluationCaseResult(Record):
     labels: dict[str, Any] = Field(default_factory=dict)
     scores: tuple[EvaluationScore, ...] = ()
     hits: tuple[RankedHit, ...] = ()
+    gold: tuple[GoldLabel, ...] = ()
     answer: str | None = None
     error: EvaluationError | None = None
     asked_at: float | None = None

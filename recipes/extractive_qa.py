@@ -1,5 +1,7 @@
 """Question answering without a language model: the best sentence or number of what was found is the answer.
 
+A baseline that every answer metric can be run on; a change, average or total is computed from the row of a table.
+
 Needs pytest-heta[bm25,vector], and pytest-heta[pdf] for PDF and HTML files.
 """
 

@@ -111,7 +111,7 @@ class Evaluation:
             return [await self._judge(case, outcome) for case, outcome in zip(cases, outcomes, strict=True)]
 
         cases = self._order.get((unit.unit.unit_id, mode)) or unit.cases
-        return LookAhead(cases, one, many if hasattr(kb, "query_many") else None)
+        return LookAhead(cases, one, many if hasattr(kb, "query_many") else None, concurrency=self.concurrency)
 
     async def _judge(self, case: BenchmarkCase, outcome: Outcome) -> Judged:
         if outcome.response is None:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from pytest_heta.records import BenchmarkCase
 
 T = TypeVar("T")
 
+_Job = tuple[BenchmarkCase, "Future[T]"]
+
 BATCH = 64
 WINDOW = 32
 
 
 class LookAhead(Generic[T]):
-    """Starts cases in order: in batches of 64 where ``many`` is given, else one by one.
+    """Starts cases in order: in batches of 64 where ``many`` is given, else one by one, so many
+    at once.
 
     Asking for a case starts it and what follows: the rest of its batch and one batch more, or the next 31 cases. What
     came of it is handed out once and then forgotten, so that the responses of a whole unit are never held at once; a
@@ -31,14 +36,17 @@ class LookAhead(Generic[T]):
         cases: Sequence[BenchmarkCase],
         one: Callable[[BenchmarkCase], Awaitable[T]],
         many: Callable[[Sequence[BenchmarkCase]], Awaitable[list[T]]] | None = None,
+        *,
+        concurrency: int = 8,
     ) -> None:
         """Look ahead over ``cases``, which are in the order in which they will be asked for."""
         self._loop = asyncio.get_running_loop()
-        self._cases, self._one, self._many = cases, one, many
+        self._cases, self._one, self._many, self._concurrency = cases, one, many, concurrency
         self._place = {case.case_id: place for place, case in enumerate(cases)}
-        self._waiting: dict[int, concurrent.futures.Future[T]] = {}
+        self._waiting: dict[int, Future[T]] = {}
         self._started: set[int] = set()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._queue: deque[_Job[T]] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def outcome(self, case_id: str) -> T:
         """Return what came of one case."""
@@ -52,15 +60,15 @@ class LookAhead(Generic[T]):
     def ready(self, case_id: str) -> T | None:
         """Return what came of a case that is done, or None. Safe in any thread.
 
-        Taking a case from the second half of what is under way starts more.
+        Taking a case when too little is left under way starts more.
         """
         place = self._place[case_id]
         future = self._waiting.get(place)
-        if future is None or not future.done() or future.cancelled() or future.exception() is not None:
+        if future is None or not future.done() or future.exception() is not None:
             return None
         del self._waiting[place]
-        ahead = BATCH if self._many else WINDOW // 2
-        if place + ahead not in self._started and place + ahead < len(self._cases):
+        ahead = place + (BATCH if self._many else WINDOW // 2)
+        if ahead < len(self._cases) and ahead not in self._started:
             self._loop.call_soon_threadsafe(self._advance, place)
         return future.result()
 
@@ -73,56 +81,56 @@ class LookAhead(Generic[T]):
     def _advance(self, place: int) -> None:
         if self._many is not None:
             end = (place // BATCH + 1) * BATCH
-            self._start_batch(range(place, end))
-            self._start_batch(range(end, end + BATCH))
-        else:
-            for near in self._new(range(place, place + WINDOW)):
-                self._start_one(near)
-
-    def _new(self, places: range) -> list[int]:
-        """Mark those places as started that were not, and return them."""
-        new = [place for place in places if place < len(self._cases) and place not in self._started]
-        self._started.update(new)
-        self._waiting.update((place, concurrent.futures.Future()) for place in new)
-        return new
-
-    def _start_one(self, place: int) -> None:
-        future, case = self._waiting[place], self._cases[place]
-
-        async def work() -> None:
-            _settle([future], [await self._one(case)])
-
-        self._run(work(), [future])
-
-    def _start_batch(self, places: range) -> None:
-        new = self._new(places)
-        if not new or self._many is None:
+            self._start_batch(self._many, range(place, end))
+            self._start_batch(self._many, range(end, end + BATCH))
             return
-        futures, cases, many = (
-            [self._waiting[place] for place in new],
-            [self._cases[place] for place in new],
-            self._many,
-        )
+        self._queue.extend(self._new(range(place, place + WINDOW)))
+        while self._queue and len(self._tasks) < self._concurrency:
+            self._run(self._work_off())
 
-        async def work() -> None:
-            _settle(futures, await many(cases))
+    def _new(self, places: range) -> list[_Job[T]]:
+        """Make jobs of those places that were not started yet."""
+        new = {place: Future[T]() for place in places if place < len(self._cases) and place not in self._started}
+        self._started.update(new)
+        self._waiting.update(new)
+        return [(self._cases[place], future) for place, future in new.items()]
 
-        self._run(work(), futures)
+    async def _work_off(self) -> None:
+        """Work the queue off, one case after the other: a task for each case would cost more than a quick query."""
+        while self._queue:
+            case, future = self._queue.popleft()
+            with _settling([future]) as settle:
+                settle([await self._one(case)])
 
-    def _run(self, work: Coroutine[Any, Any, None], futures: Sequence[concurrent.futures.Future[T]]) -> None:
-        def done(task: asyncio.Task[None]) -> None:
-            self._tasks.discard(task)
-            error = asyncio.CancelledError() if task.cancelled() else task.exception()
-            for future in futures:
-                if error is not None and not future.done():
-                    future.set_exception(error)
+    def _start_batch(self, many: Callable[[Sequence[BenchmarkCase]], Awaitable[list[T]]], places: range) -> None:
+        new = self._new(places)
+        if new:
+            self._run(_work_batch(many, new))
 
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(done)
+        task.add_done_callback(self._tasks.discard)
 
 
-def _settle(futures: Sequence[concurrent.futures.Future[T]], outcomes: Sequence[T]) -> None:
-    for future, outcome in zip(futures, outcomes, strict=True):
-        if not future.done():
-            future.set_result(outcome)
+async def _work_batch(many: Callable[[Sequence[BenchmarkCase]], Awaitable[list[T]]], jobs: Sequence[_Job[T]]) -> None:
+    with _settling([future for _, future in jobs]) as settle:
+        settle(await many([case for case, _ in jobs]))
+
+
+@contextmanager
+def _settling(futures: Sequence[Future[T]]) -> Iterator[Callable[[Sequence[T]], None]]:
+    """Give every future an outcome or, whatever ends the block, its error: nobody must wait for ever."""
+
+    def settle(outcomes: Sequence[T]) -> None:
+        for future, outcome in zip(futures, outcomes, strict=True):
+            if not future.done():
+                future.set_result(outcome)
+
+    try:
+        yield settle
+    except BaseException as error:
+        for future in futures:
+            if not future.done():
+                future.set_exception(error)
+        raise

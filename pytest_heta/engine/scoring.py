@@ -8,10 +8,11 @@ from typing import Any
 
 from pytest_heta.engine.asking import Outcome
 from pytest_heta.engine.retry import evaluation_error
-from pytest_heta.keys import document_id_of
+from pytest_heta.keys import document_id_of, document_id_of_key
 from pytest_heta.protocols import BenchmarkEvaluatorProtocol
 from pytest_heta.records import (
     BenchmarkCase,
+    BenchmarkEvidence,
     EvaluationCaseResult,
     EvaluationError,
     EvaluationScore,
@@ -60,6 +61,7 @@ def finished_result(
             "labels": case.labels,
             "scores": tuple(scores),
             "hits": [_hit(result, keep_texts) for result in response.results],
+            "gold": [_gold(evidence, keep_texts) for evidence in case.expected.evidence],
             "answer": response.answer,
             "error": error,
             "asked_at": outcome.asked_at,
@@ -103,4 +105,15 @@ def _hit(result: QueryResult, keep_texts: bool) -> dict[str, Any]:
         "document_id": document_id_of(result),
         "score": None if score is None or not math.isfinite(score) else float(score),
         "text": result.text if keep_texts else None,
+    }
+
+
+def _gold(evidence: BenchmarkEvidence, keep_texts: bool) -> dict[str, Any]:
+    """Return the fields of a GoldLabel."""
+    prefix = evidence.locator.get("source_key_prefix") or evidence.locator.get("source_key") or ""
+    return {
+        "document_id": document_id_of_key(str(prefix)) or evidence.locator.get("document_id") or evidence.reference_id,
+        "relevance": evidence.metadata.get("relevance", 1),
+        "original_id": evidence.metadata.get("beir_doc_id"),
+        "text": evidence.text if keep_texts else None,
     }

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 from pytest_heta.errors import RecipeError
-from pytest_heta.integrations.function import FunctionRecipe
+from pytest_heta.integrations.function import BuilderRecipe, FunctionRecipe, builds_documents
 from pytest_heta.protocols import RecipeProtocol
+
+_FRAMEWORKS = {
+    "heta_framework": "heta_framework",
+    "langchain_core": "langchain",
+    "llama_index": "llama_index",
+    "haystack": "haystack",
+}
+"""Which module of ours adapts the objects whose classes, or a base of them, come from which package."""
 
 
 def as_recipe(found: Any, where: str) -> RecipeProtocol:
-    """Return ``found`` as a recipe: one that keeps the protocol as it is, a search function adapted.
+    """Return ``found`` as a recipe: one that keeps the protocol as it is, anything else adapted.
+
+    Adapted are a search function, a class with ``build(documents)``, and what heta-framework, LangChain, LlamaIndex or
+    Haystack make.
 
     Raises:
-        RecipeError: where it is neither; the message names ``where`` it was found.
+        RecipeError: where it is none of these; the message names ``where`` it was found.
 
     """
+    framework = next(_frameworks_of(found), None)
+    if framework is not None:
+        recipe: RecipeProtocol = import_module(f"{__name__}.{framework}").adapt(found, where)
+        return recipe
+    if builds_documents(found):
+        return BuilderRecipe(found)
     if isinstance(found, type):
         found = found()
     if isinstance(found, RecipeProtocol):
@@ -23,6 +42,13 @@ def as_recipe(found: Any, where: str) -> RecipeProtocol:
     if callable(found):
         return FunctionRecipe(found)
     raise RecipeError(
-        f"{where} is {type(found).__name__}, which is not a recipe: it needs build(name=, objects=, source_keys=), "
-        "or must be a function search(query, top_k)"
+        f"{where} is {type(found).__name__}, which is not a recipe: it needs build(name=, objects=, source_keys=) or "
+        "build(documents), or must be a function search(query, top_k)"
     )
+
+
+def _frameworks_of(found: Any) -> Iterator[str]:
+    for base in type(found).__mro__:
+        package = base.__module__.partition(".")[0]
+        if package in _FRAMEWORKS:
+            yield _FRAMEWORKS[package]

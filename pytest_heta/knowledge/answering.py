@@ -5,27 +5,22 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
+from pytest_heta.knowledge.arithmetic import calculation
+from pytest_heta.knowledge.figures import asked_for, figures, years
+from pytest_heta.knowledge.passages import Passage, passages
+
 _WORD = re.compile(r"\w+")
-# 1,234.5 and (12.3)% and $ 7, with what belongs to the number; the digits inside a word such as COVID19 are none.
-_NUMBER = re.compile(r"[-(]?[$€£]?\s?(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?\)?\s?%?(?!\w)")
-_YEAR = re.compile(r"(?:19|20)\d\d")
-_ASKS_FOR_YEAR = re.compile(r"\bwhen\b|\b(?:what|which) year\b", re.IGNORECASE)
-_ASKS_FOR_QUANTITY = re.compile(
-    r"\bhow (?:many|much|old|long|large|big|high|far|often)\b|\bpercent(?:age)?\b|"
-    r"\bwhat (?:was|is|were|are) the (?:\w+ ){0,4}?"
-    r"(?:number|amount|total|sum|ratio|rate|average|difference|change|growth)\b",
-    re.IGNORECASE,
-)
-_STOPWORDS = re.compile(
+_STOPWORD = re.compile(
     r"(?:a|an|and|are|as|at|be|been|by|did|do|does|for|from|had|has|have|how|in|into|is|it|its|of|on|or|that|the|their|"
     r"they|this|to|was|were|what|when|where|which|who|whom|whose|why|will|with)"
 )
-_LONGEST_SENTENCE = 300
+_ENDING = re.compile(r"(?<=\w{3})(?:ies|ied|es|ed|ing|y|e|s)$")
+# The usual constants of BM25.
+_K1, _B = 1.2, 0.75
 
 
 class Answerer(Protocol):
@@ -47,87 +42,72 @@ class Answerer(Protocol):
 
 @dataclass(frozen=True)
 class SentenceAnswerer:
-    """Answers with the sentence that shares the most and the rarest words with the query.
+    """Answers with the passage (sentence or table row) that fits the query best, or with a figure in it.
 
-    Where the query asks for a number, the answer is the number of such a sentence that stands nearest to those words
-    and is not in the query. Among equals the shorter sentence wins, then the one of the better chunk.
+    Passages are ranked by BM25 over word stems without stop words; among equals that of the better chunk wins. Where
+    the query asks for a date, a percentage or another number, only passages that hold one count, and the answer is
+    the one nearest to the query's words that the query does not name itself. A table row answers with its cells below
+    the years that the query names, and where it asks for a change, an average or a total of them, with that.
     """
 
     depth: int = 5
 
     def answer(self, query: str, texts: Sequence[str]) -> str | None:
         """Return the answer, or None where there is no text."""
-        sentences = [sentence for text in texts for sentence in _sentences(text)]
-        terms = {term for term in _terms(query) if not _STOPWORDS.fullmatch(term)}
-        wanted = _wanted_numbers(query)
-        telling = [sentence for sentence in sentences if wanted(sentence)]
-        if telling:
-            best = _best(telling, terms)
-            return _nearest(best, wanted(best), terms)
-        return _best(sentences, terms) if sentences else None
+        found = [passage for text in texts for passage in passages(text)]
+        if not found:
+            return None
+        kind, terms, named = asked_for(query), _terms(query), years(query)
+        compute = calculation(query, named)
+        rows = [passage for passage in found if compute and compute(passage.columns)]
+        if compute and rows:
+            return compute(_best(rows, terms).columns)
+        given = figures(kind, query).keys()
+        telling = [passage for passage in found if figures(kind, passage.text).keys() - given]
+        best = _best(telling or found, terms)
+        if best.cells and kind in ("count", "quantity", "text"):
+            return ", ".join(_cells(best, named))
+        return _nearest(figures(kind, best.text), given, best.text, terms) if telling else best.text
 
     def declaration(self) -> dict[str, Any]:
         """Return everything that changes the answers, as JSON."""
-        return {"by": "sentence", **asdict(self)}
+        return {"by": "passage", **asdict(self)}
 
 
-def _sentences(text: str) -> list[str]:
-    """Split at sentence ends; what is longer than a sentence (a table of a PDF) is split at its line ends too."""
-    found: list[str] = []
-    for sentence in _SENTENCE_END.split(text):
-        found += sentence.splitlines() if len(sentence) > _LONGEST_SENTENCE else [sentence]
-    joined = (" ".join(sentence.split()) for sentence in found)
-    return [sentence for sentence in joined if _WORD.search(sentence)]
+def _stems(text: str) -> list[str]:
+    return [_ENDING.sub("", word) for word in _WORD.findall(text.lower())]
 
 
-def _terms(text: str) -> set[str]:
-    return set(_WORD.findall(text.lower()))
+def _terms(query: str) -> set[str]:
+    return {_ENDING.sub("", word) for word in _WORD.findall(query.lower()) if not _STOPWORD.fullmatch(word)}
 
 
-def _best(sentences: Sequence[str], terms: set[str]) -> str:
-    shared = [_terms(sentence) & terms for sentence in sentences]
-    frequency = Counter(term for found in shared for term in found)
-    weight = {term: math.log(1 + len(sentences) / count) for term, count in frequency.items()}
+def _best(found: Sequence[Passage], terms: set[str]) -> Passage:
+    counts = [Counter(_stems(" ".join((passage.text, *passage.headings)))) for passage in found]
+    lengths = [count.total() for count in counts]
+    average = sum(lengths) / len(lengths)
+    frequency = Counter(term for count in counts for term in count if term in terms)
 
-    def rank(index: int) -> tuple[float, int, int]:
+    def score(place: int) -> float:
+        norm = _K1 * (1 - _B + _B * lengths[place] / average)
         # fsum is exact in any order; that of a set changes from process to process.
-        return -math.fsum(weight[term] for term in shared[index]), len(sentences[index]) if shared[index] else 0, index
+        return math.fsum(
+            math.log(1 + (len(found) - frequency[term] + 0.5) / (frequency[term] + 0.5))
+            * (counts[place][term] * (_K1 + 1) / (counts[place][term] + norm))
+            for term in terms
+            if counts[place][term]
+        )
 
-    return sentences[min(range(len(sentences)), key=rank)]
-
-
-def _wanted_numbers(query: str) -> Callable[[str], dict[str, int]]:
-    """Return what finds, in a sentence, the numbers that can answer the query, and where each stands first.
-
-    Numbers that the query itself names are no answers; years are where a year is asked for, and only there.
-    """
-    year, quantity = _ASKS_FOR_YEAR.search(query), _ASKS_FOR_QUANTITY.search(query)
-    given = set(_numbers(query))
-
-    def wanted(sentence: str) -> dict[str, int]:
-        if not (year or quantity):
-            return {}
-        found = _numbers(sentence).items()
-        return {
-            number: place
-            for number, place in found
-            if number not in given and bool(_YEAR.fullmatch(number)) == bool(year)
-        }
-
-    return wanted
+    return found[max(range(len(found)), key=score)]
 
 
-def _numbers(text: str) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for match in _NUMBER.finditer(text):
-        found.setdefault(match.group().strip(), match.start())
-    return found
+def _cells(row: Passage, named: Sequence[str]) -> Sequence[str]:
+    """Return the cells below the named years, in the order of these; the first cell where none is."""
+    return [row.columns[year] for year in named if year in row.columns] or row.cells[:1]
 
 
-def _nearest(sentence: str, numbers: dict[str, int], terms: set[str]) -> str:
-    places = [match.start() for match in _WORD.finditer(sentence) if match.group().lower() in terms]
-
-    def distance(number: str) -> int:
-        return min((abs(numbers[number] - place) for place in places), default=0)
-
-    return min(numbers, key=distance)
+def _nearest(found: Mapping[str, int], given: Collection[str], text: str, terms: set[str]) -> str:
+    """Return the figure that stands nearest to a term, the first among equals."""
+    places = [match.start() for match in _WORD.finditer(text) if _terms(match.group()) & terms]
+    wanted = [figure for figure in found if figure not in given]
+    return min(wanted, key=lambda figure: min((abs(found[figure] - place) for place in places), default=0))

@@ -47,16 +47,13 @@ class KnowledgeBaseBuilder:
         Raises:
             BuildError: one of them cannot be read; names it.
         """
-        parsed = [(key, self._chunks(key, data)) for key, data in documents]
+        parsed = [(key, chunks_of(self._chunker, key, data)) for key, data in documents]
         self._table.add(parsed)
         self._empty += [key for key, chunks in parsed if not chunks]
         texts = [chunk.text for _, chunks in parsed for chunk in chunks]
         if texts:
             for builder in self._builders:
                 builder.add(texts)
-
-    def _chunks(self, key: str, data: bytes) -> list[Chunk]:
-        return list(self._chunker.chunk(parse(key.rpartition("/")[2], data)))
 
     def finish(self, recipe: Mapping[str, Any]) -> None:
         """Complete all files; ``recipe`` is the recipe's manifest, which the folder keeps.
@@ -65,7 +62,7 @@ class KnowledgeBaseBuilder:
             BuildError: there is nothing to search.
         """
         if not self.chunk_count:
-            raise BuildError(f"there is nothing to search: none of the {self.document_count} documents holds any text")
+            raise nothing_to_search(self.document_count)
         self._table.finish()
         for builder in self._builders:
             builder.finish()
@@ -74,6 +71,25 @@ class KnowledgeBaseBuilder:
             "recipe": recipe,
             "documents": self.document_count,
             "chunks": self.chunk_count,
-            "empty_documents": {"count": len(self._empty), "first": self._empty[:_EMPTY_NAMED]},
+            "empty_documents": empty_documents(self._empty),
         }
         self._layout.manifest.write_text(json.dumps(manifest, indent=2, ensure_ascii=False), "utf-8")
+
+
+def chunks_of(chunker: Chunker, key: str, data: bytes) -> list[Chunk]:
+    """Return the chunks of one document, which is parsed as its name says.
+
+    Raises:
+        BuildError: it cannot be read; names it.
+    """
+    return list(chunker.chunk(parse(key.rpartition("/")[2], data)))
+
+
+def nothing_to_search(documents: int) -> BuildError:
+    """Return the error of a build that found no text."""
+    return BuildError(f"there is nothing to search: none of the {documents} documents holds any text")
+
+
+def empty_documents(keys: Sequence[str]) -> dict[str, Any]:
+    """Return what a manifest says about the documents without text."""
+    return {"count": len(keys), "first": list(keys[:_EMPTY_NAMED])}

@@ -89,7 +89,7 @@ class ChunkTable:
             ranking.scores.tolist(),
             strict=True,
         )
-        return tuple(starmap(_hit, columns))
+        return tuple(starmap(hit, columns))
 
     def close(self) -> None:
         """Release the files."""
@@ -97,7 +97,8 @@ class ChunkTable:
         self._keys.close()
 
 
-def _hit(key: str, number: int, place: list[int], text: str, score: float) -> QueryResult:
+def hit(key: str, number: int, place: Sequence[int], text: str, score: float) -> QueryResult:
+    """Return a chunk as a result: its source key, its number in the document, its page and characters, its text."""
     source: dict[str, Any] = {"source_key": key, "object_key": key, "name": key.rpartition("/")[2]}
     document_id = document_id_of_key(key)
     if document_id is not None:

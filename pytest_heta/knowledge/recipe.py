@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_heta.errors import BuildError, RecipeError
+from pytest_heta.errors import BuildError
 from pytest_heta.knowledge.answering import Answerer
 from pytest_heta.knowledge.chunking import Chunker, TokenChunker
+from pytest_heta.knowledge.declaration import canonical, check_modes
 from pytest_heta.knowledge.extras import installed_version
+from pytest_heta.knowledge.fetching import check_distinct, fetch
 from pytest_heta.knowledge.layout import FORMAT_VERSION, Layout
 from pytest_heta.knowledge.modes import Fusion, IndexMode
 from pytest_heta.knowledge.parsing import PARSER_DISTRIBUTIONS
@@ -23,9 +24,6 @@ from pytest_heta.protocols import ObjectStoreProtocol, ProgressCallback
 
 if TYPE_CHECKING:
     from pytest_heta.knowledge.base import EmbeddedKnowledgeBase
-
-_MODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-_BATCH_DOCUMENTS, _BATCH_BYTES, _FETCHED_AT_ONCE = 256, 16 << 20, 16
 
 
 class Recipe:
@@ -51,10 +49,7 @@ class Recipe:
         """
         self.name, self._modes, self._answerer = name, dict(modes), answerer
         self._chunker = TokenChunker() if chunker is None else chunker
-        if not modes:
-            raise RecipeError(f"recipe {name!r} has no query modes")
-        for mode, declared in self._modes.items():
-            self._check_mode(mode, declared)
+        check_modes(name, self._modes, (IndexMode,))
 
     @property
     def available_queries(self) -> tuple[str, ...]:
@@ -80,7 +75,7 @@ class Recipe:
         """
         libraries = {name: installed_version(name) for name in ("numpy", *PARSER_DISTRIBUTIONS)}
         engines = {name: mode.fingerprint() for name, mode in self._modes.items()}
-        return sha256(_canonical([self.manifest, libraries, engines]).encode()).hexdigest()
+        return sha256(canonical([self.manifest, libraries, engines]).encode()).hexdigest()
 
     async def build(
         self,
@@ -96,7 +91,7 @@ class Recipe:
             BuildError: a document that cannot be read, a key given twice, or nothing to search.
             ObjectNotFoundError: a key without an object.
         """
-        _check_distinct(source_keys)
+        check_distinct(source_keys)
         directory = Path(tempfile.mkdtemp(prefix="heta-kb-"))
         try:
             await self._build_in(directory, objects, source_keys, progress)
@@ -115,21 +110,9 @@ class Recipe:
             saved = json.loads(Layout(directory).manifest.read_text("utf-8"))
         except (OSError, ValueError) as error:
             raise BuildError(f"no saved knowledge base in {directory}: {error}") from error
-        if _canonical(saved.get("recipe")) != _canonical(self.manifest):
+        if canonical(saved.get("recipe")) != canonical(self.manifest):
             raise BuildError(f"the knowledge base in {directory} was built by another recipe or version: build it anew")
         return self._open(name, directory, temporary=False)
-
-    def _check_mode(self, mode: str, declared: IndexMode | Fusion) -> None:
-        if not _MODE_NAME.fullmatch(mode):
-            raise RecipeError(f"recipe {self.name!r}: {mode!r} is no name for a mode; use letters, digits and ._-")
-        if not isinstance(declared, Fusion | IndexMode):
-            raise RecipeError(f"recipe {self.name!r}: mode {mode!r} is a {type(declared).__name__}, no way to search")
-        for part in declared.modes if isinstance(declared, Fusion) else ():
-            if isinstance(self._modes.get(part, declared), Fusion):
-                known = ", ".join(name for name, each in self._modes.items() if not isinstance(each, Fusion))
-                raise RecipeError(
-                    f"recipe {self.name!r}: {mode!r} cannot fuse {part!r} (it can fuse: {known or 'none'})"
-                )
 
     async def _build_in(
         self,
@@ -141,7 +124,7 @@ class Recipe:
         from pytest_heta.knowledge.building import KnowledgeBaseBuilder
 
         builder = await asyncio.to_thread(KnowledgeBaseBuilder, directory, self._chunker, self._modes)
-        async for batch in _fetch(objects, source_keys):
+        async for batch in fetch(objects, source_keys):
             await asyncio.to_thread(builder.add, batch)
             if progress is not None:
                 progress("documents", builder.document_count, len(source_keys))
@@ -152,31 +135,3 @@ class Recipe:
         from pytest_heta.knowledge.base import EmbeddedKnowledgeBase
 
         return EmbeddedKnowledgeBase(name, directory, self._modes, self._answerer, temporary=temporary)
-
-
-async def _fetch(objects: ObjectStoreProtocol, keys: Sequence[str]) -> AsyncIterator[list[tuple[str, bytes]]]:
-    """Yield the objects in order, in batches that fit into memory."""
-    batch: list[tuple[str, bytes]] = []
-    size = 0
-    for first in range(0, len(keys), _FETCHED_AT_ONCE):
-        group = keys[first : first + _FETCHED_AT_ONCE]
-        data = await asyncio.gather(*map(objects.get, group))
-        batch += zip(group, data, strict=True)
-        size += sum(map(len, data))
-        if len(batch) >= _BATCH_DOCUMENTS or size >= _BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _check_distinct(keys: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for key in keys:
-        if key in seen:
-            raise BuildError(f"the source key {key!r} was given twice")
-        seen.add(key)
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))

@@ -41,17 +41,7 @@ class VectorBuilder:
         Raises:
             BuildError: the embedder returned the wrong number of vectors, or one with NaN or infinity in it.
         """
-        vectors = self._embedder.embed(texts)
-        if vectors.shape != (len(texts), self._embedder.dimension):
-            raise BuildError(
-                f"embedder {self._embedder.name!r} returned an array of shape {vectors.shape} for {len(texts)} texts; "
-                f"expected {(len(texts), self._embedder.dimension)}"
-            )
-        broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
-        if len(broken):
-            text = texts[int(broken[0])][:80]
-            raise BuildError(f"embedder {self._embedder.name!r} returned NaN or infinity for the chunk {text!r}")
-        unit = normalised(vectors)
+        unit = embed_chunks(self._embedder, texts)
         self._empty += (self._count + np.flatnonzero(~unit.any(axis=1))).tolist()
         with self._path.open("ab") as file:
             file.write(unit.tobytes())
@@ -83,10 +73,38 @@ class VectorIndex:
         Raises:
             QueryError: the embedder returned NaN or infinity.
         """
-        vectors = self._embedder.embed_queries(queries)
-        if not np.isfinite(vectors).all():
-            raise QueryError(f"embedder {self._embedder.name!r} returned NaN or infinity for a query")
-        return nearest(normalised(vectors), self._vectors, k, self._empty)
+        return nearest(embed_queries(self._embedder, queries), self._vectors, k, self._empty)
+
+
+def embed_chunks(embedder: Embedder, texts: Sequence[str]) -> Matrix:
+    """Return the vectors (n, dim) of chunks, of length 1, or 0 where a chunk has nothing that a vector stands for.
+
+    Raises:
+        BuildError: the embedder returned the wrong number of vectors, or one with NaN or infinity in it.
+    """
+    vectors = embedder.embed(texts)
+    if vectors.shape != (len(texts), embedder.dimension):
+        raise BuildError(
+            f"embedder {embedder.name!r} returned an array of shape {vectors.shape} for {len(texts)} texts; "
+            f"expected {(len(texts), embedder.dimension)}"
+        )
+    broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if len(broken):
+        text = texts[int(broken[0])][:80]
+        raise BuildError(f"embedder {embedder.name!r} returned NaN or infinity for the chunk {text!r}")
+    return normalised(vectors)
+
+
+def embed_queries(embedder: Embedder, queries: Sequence[str]) -> Matrix:
+    """Return the vectors (q, dim) of queries, of length 1, or 0 where no vector stands for one (no known word).
+
+    Raises:
+        QueryError: the embedder returned NaN or infinity.
+    """
+    vectors = embedder.embed_queries(queries)
+    if not np.isfinite(vectors).all():
+        raise QueryError(f"embedder {embedder.name!r} returned NaN or infinity for a query")
+    return normalised(vectors)
 
 
 def normalised(vectors: Matrix) -> Matrix:

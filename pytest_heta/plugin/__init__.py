@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pytest_heta.plugin.fixtures import _heta_unit, heta_case, heta_kb, heta_response, heta_scores
+from pytest_heta.plugin.fixtures import heta_case, heta_kb, heta_response, heta_scores
 from pytest_heta.plugin.options import add_options
 
 if TYPE_CHECKING:
     from pytest_heta.plugin.nodes import CaseItem
     from pytest_heta.plugin.session import HetaSession
 
-__all__ = ["_heta_unit", "heta_case", "heta_kb", "heta_response", "heta_scores"]
+__all__ = ["heta_case", "heta_kb", "heta_response", "heta_scores"]
 
 SUITE_SUFFIX = ".heta.toml"
 SESSION: pytest.StashKey[HetaSession] = pytest.StashKey()
@@ -88,18 +88,19 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from pytest_heta.plugin.start import select_items
 
         select_items(session.items)
+        session.config.stash[SESSION].items_are_collected()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put the result of a case on its report."""
+    """Hand the result of a case over to who reports."""
     report = yield
     if hasattr(item, "planned"):
-        from pytest_heta.plugin.records import attach
+        from pytest_heta.plugin.records import hand_over
 
-        attach(cast("CaseItem", item), call, report)
+        hand_over(cast("CaseItem", item), call, report)
     return report
 
 

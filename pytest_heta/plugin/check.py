@@ -10,11 +10,12 @@ import pytest
 from pytest_heta.engine.asking import Outcome
 from pytest_heta.engine.evaluation import Judged
 from pytest_heta.engine.scoring import finished_result
+from pytest_heta.plugin.running import running_item
 from pytest_heta.records import BenchmarkCase, EvaluationCaseResult, EvaluationError, EvaluationScore, QueryResponse
 from pytest_heta.reports.thresholds import check_case
 
 if TYPE_CHECKING:
-    from pytest_heta.plugin.nodes import CaseItem, UnitNode
+    from pytest_heta.plugin.nodes import CaseItem
 
 JUDGED: pytest.StashKey[Judged] = pytest.StashKey()
 ERROR: pytest.StashKey[EvaluationError] = pytest.StashKey()
@@ -26,13 +27,12 @@ class CaseFailed(Exception):
 
 
 def check_heta_case(
-    _heta_unit: UnitNode,
     heta_case: BenchmarkCase,
     heta_response: QueryResponse,
     heta_scores: dict[str, EvaluationScore],
 ) -> None:
     """Record what the fixtures give, and fail where a threshold of the case is missed."""
-    item = _heta_unit.running
+    item = running_item()
     error = item.stash.get(ERROR, None)
     result = finished_result(
         item.planned.unit.unit.unit_id,

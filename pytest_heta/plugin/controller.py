@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from pytest_heta.engine.scoring import not_run_result
 from pytest_heta.errors import ReportError
 from pytest_heta.plugin.gates import report_gates
 from pytest_heta.plugin.options import option_value
-from pytest_heta.plugin.records import detach
 from pytest_heta.plugin.session import AnchoredEvaluation, HetaSession, PlannedCase
 from pytest_heta.plugin.suites import SUFFIX
 from pytest_heta.records import EvaluationCaseResult, EvaluationReport, KnowledgeBaseReport
@@ -38,12 +37,12 @@ class Gathered:
             for name, planned in items.items()
         }
         self.selected: set[str] = set()
-        self.lines: dict[str, str] = {}
+        self.results: dict[str, EvaluationCaseResult] = {}
         self.knowledge_bases: dict[str, KnowledgeBaseReport] = {}
 
-    def add(self, nodeid: str, line: str, knowledge_bases: Iterable[KnowledgeBaseReport]) -> None:
-        """Note a result, in JSON; that of a second try of the same item replaces the first."""
-        self.lines[nodeid] = line
+    def add(self, nodeid: str, result: EvaluationCaseResult, knowledge_bases: Iterable[KnowledgeBaseReport]) -> None:
+        """Note a result; that of a second try of the same item replaces the first."""
+        self.results[nodeid] = result
         for kb in knowledge_bases:
             known = self.knowledge_bases.get(kb.unit_id)
             # Of several workers that opened it, the one that built it tells how.
@@ -53,7 +52,7 @@ class Gathered:
     def ordered_results(self) -> list[EvaluationCaseResult]:
         """Return a result for each selected item, in plan order; those without one were not run."""
         return [
-            _decoded(self.lines[nodeid]) if nodeid in self.lines else _not_run(nodeid, planned)
+            self.results.get(nodeid) or _not_run(nodeid, planned)
             for nodeid, planned in self.planned.items()
             if nodeid in self.selected
         ]
@@ -64,10 +63,6 @@ class Gathered:
         modes = len(self.anchored.evaluation.modes)
         found = {"cases": plan.case_count, "items": plan.case_count * modes, "selected": len(self.selected)}
         return found | ({"limit": spec.limit} if spec.limit else {})
-
-
-def _decoded(line: str) -> EvaluationCaseResult:
-    return EvaluationCaseResult.model_validate_json(line)
 
 
 def _not_run(nodeid: str, planned: PlannedCase) -> EvaluationCaseResult:
@@ -81,6 +76,7 @@ class Controller:
     def __init__(self, config: pytest.Config, heta: HetaSession) -> None:
         """Gather nothing yet."""
         self._config, self._heta = config, heta
+        heta.receive = self.receive
         self._gathered: dict[str, Gathered] = {}
         self._reports: list[tuple[EvaluationReport, list[str]]] = []
         self._problems: list[str] = []
@@ -88,21 +84,22 @@ class Controller:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note what was selected, where this process collected it."""
-        self._select(item.nodeid for item in session.items)
+        self.select(item.nodeid for item in session.items)
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
-        """Note what was selected, where a worker collected it; all workers collect the same."""
-        if not self._gathered:
-            self._select(ids)
+    def select(self, nodeids: Iterable[str]) -> None:
+        """Note which items will run."""
+        for nodeid in nodeids:
+            gathered = self._gathered_of(nodeid)
+            if gathered is not None and nodeid in gathered.planned:
+                gathered.selected.add(nodeid)
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note the result of an item."""
-        found = detach(report)
-        if found is not None:
-            gathered = self._gathered_of(report.nodeid)
-            if gathered is not None:
-                gathered.add(report.nodeid, *found)
+    def receive(
+        self, nodeid: str, result: EvaluationCaseResult, knowledge_bases: Iterable[KnowledgeBaseReport]
+    ) -> None:
+        """Note the result of an item, and how knowledge bases came to be."""
+        gathered = self._gathered_of(nodeid)
+        if gathered is not None:
+            gathered.add(nodeid, result, knowledge_bases)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -129,11 +126,6 @@ class Controller:
         self._reports.clear()
         self._gathered.clear()
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        """Tell an xdist worker which run it belongs to."""
-        node.workerinput.update(self._heta.worker_input())
-
     def _sections(self, terminal: pytest.TerminalReporter) -> Iterable[list[Line]]:
         width = terminal._tw.fullwidth
         for report, paths in self._reports:
@@ -146,12 +138,6 @@ class Controller:
             if sum(len(report.query_modes) for report in reports) > 1:
                 terminal.section(f"heta: {name} compared")
                 yield comparison_lines(reports, width)
-
-    def _select(self, nodeids: Iterable[str]) -> None:
-        for nodeid in nodeids:
-            gathered = self._gathered_of(nodeid)
-            if gathered is not None and nodeid in gathered.planned:
-                gathered.selected.add(nodeid)
 
     def _gathered_of(self, nodeid: str) -> Gathered | None:
         prefix = "::".join(nodeid.split("::", 2)[:2])

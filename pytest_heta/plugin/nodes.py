@@ -11,7 +11,9 @@ import pytest
 from pytest_heta.errors import HetaError
 from pytest_heta.plugin.asking import BuildFailed
 from pytest_heta.plugin.check import CaseFailed, check_heta_case
+from pytest_heta.plugin.running import begin, end
 from pytest_heta.plugin.session import AnchoredEvaluation, HetaSession, PlannedCase
+from pytest_heta.reports.collector import collector_paused
 
 
 class AnchorFile(pytest.Module):
@@ -51,10 +53,9 @@ class BenchmarkNode(pytest.Class):
 
 
 class UnitNode(pytest.Class):
-    """One knowledge base and its cases. ``running`` is the item that runs now."""
+    """One knowledge base and its cases."""
 
     obj = None
-    running: CaseItem
 
     def __init__(self, *, benchmark: BenchmarkNode, items: dict[str, PlannedCase], **kwargs: Any) -> None:
         """Keep the planned items by name."""
@@ -63,9 +64,12 @@ class UnitNode(pytest.Class):
         self.planned = next(iter(items.values())).unit
 
     def collect(self) -> Iterable[pytest.Item]:
-        """Yield the cases."""
-        for name, planned in self.items.items():
-            yield CaseItem.from_parent(self, name=name, callobj=check_heta_case, unit=self, planned=planned)
+        """Return the cases."""
+        with collector_paused():
+            return [
+                CaseItem.from_parent(self, name=name, callobj=check_heta_case, unit=self, planned=planned)
+                for name, planned in self.items.items()
+            ]
 
 
 class CaseItem(pytest.Function):
@@ -79,9 +83,14 @@ class CaseItem(pytest.Function):
         self.extra_keyword_matches.update((planned.case.case_id, planned.unit.unit.unit_id))
 
     def setup(self) -> None:
-        """Make this the unit's running item, then set the fixtures up."""
-        self.unit.running = self
+        """Make this the running item, then set the fixtures up."""
+        begin(self)
         super().setup()
+
+    def teardown(self) -> None:
+        """Stop being the running item."""
+        super().teardown()
+        end()
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show what the case missed, without the plugin's frames."""

@@ -18,23 +18,28 @@ if TYPE_CHECKING:
 ATTRIBUTE = "heta"
 
 
-def attach(item: CaseItem, call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
-    """Put the item's result on the report of its last phase, as JSON, with news of knowledge bases."""
+def hand_over(item: CaseItem, call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
+    """Write the item's result down and hand it to who reports, with news of knowledge bases.
+
+    In the process that reports that is a call; from a worker both travel as JSON on the report of the last phase.
+    """
     if report.when == "call" or (report.when == "setup" and not report.passed):
-        result = _result(item, call, report)
-        news = item.anchored.knowledge_base_news()
+        result, news = _result(item, call, report), item.anchored.knowledge_base_news()
         line = result.model_dump_json()
         item.heta.journal(item.prefix, item.anchored, line)
-        record = {"case": line, "knowledge_bases": [kb.model_dump_json() for kb in news]}
-        setattr(report, ATTRIBUTE, record)
+        if item.heta.receive is not None:
+            item.heta.receive(item.nodeid, result, news)
+        else:
+            setattr(report, ATTRIBUTE, {"case": line, "knowledge_bases": [kb.model_dump_json() for kb in news]})
 
 
-def detach(report: pytest.TestReport) -> tuple[str, list[KnowledgeBaseReport]] | None:
-    """Return the JSON of the case and the news, or None for the report of another test or phase."""
+def unpack(report: pytest.TestReport) -> tuple[EvaluationCaseResult, list[KnowledgeBaseReport]] | None:
+    """Return what came with a worker's report, or None for the report of another test or phase."""
     record = getattr(report, ATTRIBUTE, None)
     if record is None:
         return None
-    return record["case"], [KnowledgeBaseReport.model_validate_json(text) for text in record["knowledge_bases"]]
+    news = [KnowledgeBaseReport.model_validate_json(text) for text in record["knowledge_bases"]]
+    return EvaluationCaseResult.model_validate_json(record["case"]), news
 
 
 def _result(item: CaseItem, call: pytest.CallInfo[Any], report: pytest.TestReport) -> EvaluationCaseResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,9 +28,13 @@ from pytest_heta.plugin.names import node_names
 from pytest_heta.plugin.options import option_value
 from pytest_heta.plugin.specs import EvaluationSpec, specs_of_options, with_options
 from pytest_heta.plugin.suites import SUFFIX, read_suite
-from pytest_heta.records import BenchmarkCase, BenchmarkWorkspace, KnowledgeBaseReport
+from pytest_heta.records import BenchmarkCase, BenchmarkWorkspace, EvaluationCaseResult, KnowledgeBaseReport
+from pytest_heta.reports.collector import RareCollector
 from pytest_heta.reports.gates import resolve_gates
 from pytest_heta.reports.thresholds import Threshold
+
+Receiver = Callable[[str, EvaluationCaseResult, list[KnowledgeBaseReport]], None]
+"""Takes a node id, its result, and news of knowledge bases."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,9 @@ class HetaSession:
         self._anchored: dict[Path, list[AnchoredEvaluation]] = {}
         self._run_id: str = worker_input(config, "run_id") or new_run_id()
         self._writer: str = getattr(config, "workerinput", {}).get("workerid", "main")
+        self.receive: Receiver | None = None
         self._journals: dict[str, JournalWriter | None] = {}
+        self._collector: RareCollector | None = None
 
     @property
     def recipe_files(self) -> tuple[Path, ...]:
@@ -129,6 +135,15 @@ class HetaSession:
     def worker_input(self) -> dict[str, Any]:
         """Return what an xdist worker must know of the run: exact builtins only."""
         return {"heta_start_ns": self._start_ns, "heta_run_id": self._run_id}
+
+    def items_are_collected(self) -> None:
+        """Spare the garbage collector what now lives until the end."""
+        self._collector = RareCollector()
+
+    def let_collector_be(self) -> None:
+        """Give the garbage collector back as it was."""
+        if self._collector is not None:
+            self._collector.end()
 
     def run_folder(self, prefix: str) -> Path:
         """Return the folder in which this run keeps what belongs to one benchmark node."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +13,9 @@ from pytest_heta.errors import HetaError
 from pytest_heta.plugin.controller import Controller
 from pytest_heta.plugin.nodes import CaseItem
 from pytest_heta.plugin.session import HetaSession
+from pytest_heta.plugin.workers import WorkerListener
 from pytest_heta.records import BenchmarkCase
+from pytest_heta.reports.collector import collector_paused
 
 
 def anchor_arguments(recipes: Sequence[str], given: Sequence[str]) -> list[str]:
@@ -49,8 +50,13 @@ def start(config: pytest.Config) -> HetaSession:
         heta = HetaSession(config)
     except HetaError as error:
         raise pytest.UsageError(str(error)) from error
+    # Early, so that it comes late: after pytest's own collecting at the end, which has nothing to find here.
+    config.add_cleanup(heta.let_collector_be)
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Controller(config, heta), "heta-controller")
+        controller = Controller(config, heta)
+        config.pluginmanager.register(controller, "heta-controller")
+        if config.getoption("dist", "no") != "no":
+            config.pluginmanager.register(WorkerListener(controller, heta), "heta-workers")
     return heta
 
 
@@ -62,8 +68,9 @@ def load_everything(heta: HetaSession) -> None:
 
     """
     try:
-        for anchor in heta.recipe_files:
-            heta.anchored(anchor)
+        with collector_paused():
+            for anchor in heta.recipe_files:
+                heta.anchored(anchor)
     except HetaError as error:
         raise pytest.UsageError(str(error)) from error
 
@@ -78,6 +85,3 @@ def select_items(items: Sequence[pytest.Item]) -> None:
             mine.setdefault((planned.unit.unit.unit_id, planned.mode), []).append(planned.case)
     for evaluation, selected in order.items():
         evaluation.select(selected)
-    if order:
-        # Thousands of items stay alive until the end; the collector need not look at them again and again.
-        gc.freeze()

@@ -127,17 +127,22 @@ def _total(values: Sequence[float], divisor: int) -> float:
         return math.fsum(value / divisor for value in values)
 
 
-def official_summary(report: EvaluationReport) -> dict[str, float]:
-    """Return the means as the benchmarks' own scripts print them: over scored cases only, failed ones left out.
+LEFT_OUT = "left out"
+"""What a score's ``metadata["official"]`` says where the benchmark's own script would not count the case."""
 
-    BEIR averages over the queries present in the run, UDA skips missing predictions. Keys as in ``score_summary``;
-    equal to it where nothing failed, and absent where no case was scored.
+
+def official_summary(report: EvaluationReport) -> dict[str, float]:
+    """Return the means as the benchmarks' own scripts print them: over what these count, failed cases left out.
+
+    BEIR averages over the queries present in the run. UDA skips missing predictions: its metrics give these 0 and say
+    ``left out``. Keys as in ``score_summary``; equal to it where nothing is left out, absent where everything is.
     """
-    return {
-        key: mean if not (count := report.counts[key]).errored else mean * (count.scored + count.errored) / count.scored
-        for key, mean in report.score_summary.items()
-        if report.counts[key].scored
-    }
+    values: dict[str, list[float]] = {}
+    for result in report.cases:
+        for score in result.scores if result.status == "finished" else ():
+            if score.value is not None and score.metadata.get("official") != LEFT_OUT:
+                values.setdefault(f"{result.mode}.{score.name}", []).append(score.value)
+    return {key: _total(values[key], len(values[key])) for key in report.score_summary if key in values}
 
 
 def latency_summary(

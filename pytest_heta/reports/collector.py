@@ -1,4 +1,8 @@
-"""Python's garbage collector, kept away from where it only costs time."""
+"""Python's garbage collector, kept away from where it only costs time.
+
+A run of thousands of cases makes objects that live until its end: items, reports, results. Looking through them again
+and again finds nothing and can take a quarter of the whole time.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,12 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_RARELY = (20_000, 100, 10)
+
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause the collector while a report's objects come into being."""
-    # Close to a million objects come into being at once and none is garbage: collecting among them doubles the time.
+    """Pause the collector while many objects come into being, none of which is garbage."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -18,3 +23,18 @@ def collector_paused() -> Iterator[None]:
     finally:
         if running:
             gc.enable()
+
+
+class RareCollector:
+    """Leaves out what exists when it begins, and looks at the rest more rarely, until it ends."""
+
+    def __init__(self) -> None:
+        """Begin."""
+        self._thresholds = gc.get_threshold()
+        gc.freeze()
+        gc.set_threshold(*map(max, _RARELY, self._thresholds))
+
+    def end(self) -> None:
+        """Put everything back."""
+        gc.unfreeze()
+        gc.set_threshold(*self._thresholds)

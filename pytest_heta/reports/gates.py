@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from pytest_heta.errors import UsageError
 from pytest_heta.records import EvaluationReport, GateResult
 from pytest_heta.reports.quantities import QUANTITIES, Measured, Quantity, cases_of
+from pytest_heta.reports.slices import sliced_report
 from pytest_heta.reports.text import listed, plural
-from pytest_heta.reports.thresholds import Threshold, resolve_threshold, short_name
+from pytest_heta.reports.thresholds import Threshold, resolve_threshold
 
 
 def resolve_gates(
@@ -29,6 +30,8 @@ def resolve_gates(
             raise UsageError(f"{threshold.metric} can only have a {quantity.bound}imum, not '{threshold.text}'")
         if quantity is not None and threshold.mode and not quantity.per_mode:
             raise UsageError(f"{threshold.metric} belongs to no mode: leave out {threshold.mode!r}")
+        if quantity is not None and threshold.where and not quantity.per_slice:
+            raise UsageError(f"{threshold.metric} belongs to no slice: leave out 'where {threshold.where.text}'")
     return resolved
 
 
@@ -47,8 +50,9 @@ def check_report(thresholds: Iterable[Threshold], report: EvaluationReport) -> t
         UsageError: As ``resolve_gates``.
     """
     return tuple(
-        _gate(threshold, report, mode)
+        _gate(threshold, sliced, mode)
         for threshold in resolve_gates(thresholds, report.metrics, report.query_modes)
+        for sliced in (sliced_report(report, threshold.where),)
         for mode in _modes(threshold, report)
     )
 
@@ -66,7 +70,7 @@ def _gate(threshold: Threshold, report: EvaluationReport, mode: str) -> GateResu
     not_run = sum(result.status == "not_run" for result in cases_of(report, mode))
     value = measured.value
     if value is None:
-        head, notes = f"{short_name(threshold.metric)} has no value: {measured.note}", ""
+        head, notes = f"{threshold.subject} has no value: {measured.note}", ""
     else:
         head, notes = threshold.verdict(value, quantity.digits if quantity else 3), measured.note
     flaws = listed([measured.flaw, f"{plural(not_run, 'case')} not run" if not_run else ""])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
@@ -30,13 +30,14 @@ def write_report(path: Path, report: EvaluationReport) -> None:
         ReportError: The file cannot be written, or something in the report is not JSON.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, _chunks(report))
+        replace_file(path, _chunks(report))
     except OSError as error:
         raise ReportError(f"{path}: the report cannot be written: {error.strerror or error}") from error
 
 
-def _replace(path: Path, chunks: Iterator[bytes]) -> None:
+def replace_file(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write a file, making its folders, in a way that every reader sees the old content or all of the new."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     # Not a tempfile: that would be readable by its owner only, and so would the report.
     temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}.tmp"
     try:
@@ -88,10 +89,10 @@ def read_report(path: Path) -> EvaluationReport:
         with collector_paused():
             return EvaluationReport.model_validate_json(data)
     except ValidationError as error:
-        raise ReportError(f"{path}: not an evaluation report: {_first(error)}") from error
+        raise ReportError(f"{path}: not an evaluation report: {first_fault(error)}") from error
 
 
-def _first(error: ValidationError) -> str:
+def first_fault(error: ValidationError) -> str:
     """Say where the first fault is and what it is."""
     fault = error.errors(include_url=False, include_input=False)[0]
     return ": ".join(part for part in (".".join(map(str, fault["loc"])), fault["msg"]) if part)

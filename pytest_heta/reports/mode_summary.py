@@ -10,6 +10,7 @@ from pytest_heta.records import EvaluationCaseResult, EvaluationReport, MetricCo
 from pytest_heta.reports.aggregate import official_summary
 from pytest_heta.reports.findings import lowest_cases, slowest_cases
 from pytest_heta.reports.lines import Line, Row, Style, table, wrapped
+from pytest_heta.reports.slice_tables import slice_lines
 from pytest_heta.reports.text import fit, listed, mean, milliseconds, one_line, plural, seconds
 from pytest_heta.reports.thresholds import short_name
 
@@ -22,10 +23,17 @@ def mode_lines(report: EvaluationReport, mode: str, width: int) -> Iterator[Line
     yield from _means(report, mode, mode, report.score_summary, width)
     yield from _counts(report, mode, width)
     yield from _queries(report, mode, width)
-    if any(report.counts[f"{mode}.{metric}"].errored for metric in report.metrics):
-        yield Line(fit("  official view: what the benchmark's own script would print, errored left out", width), "dim")
-        yield from _means(report, mode, " " * len(mode), official_summary(report), width)
+    official = official_summary(report)
+    if any(official.get(key) != report.score_summary.get(key) for key in _keys(report, mode)):
+        words = "official view: what the benchmark's own script would print, failures left out"
+        yield Line(fit(f"  {words}", width), "dim")
+        yield from _means(report, mode, " " * len(mode), official, width)
+    yield from slice_lines(report, mode, labels(report.metrics), width)
     yield from _notable(report, mode, width)
+
+
+def _keys(report: EvaluationReport, mode: str) -> list[str]:
+    return [f"{mode}.{metric}" for metric in report.metrics]
 
 
 def labels(metrics: Sequence[str]) -> dict[str, str]:

@@ -60,6 +60,12 @@ def listed(parts: Sequence[str]) -> str:
     return ", ".join(part for part in parts if part)
 
 
+def some(names: Sequence[str], most: int = 5) -> str:
+    """Name the first few and count the rest."""
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
+
+
 def one_line(text: str) -> str:
     """Return foreign text without line breaks, escape sequences or anything else that could garble a terminal."""
     return "".join(char if char.isprintable() else "?" for char in " ".join(text.split()))

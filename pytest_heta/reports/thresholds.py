@@ -10,6 +10,7 @@ from typing import Literal
 
 from pytest_heta.errors import UnknownNameError, UsageError
 from pytest_heta.records import EvaluationCaseResult
+from pytest_heta.reports.slices import Slice
 from pytest_heta.reports.text import number, tell_apart
 
 Bound = Literal["min", "max"]
@@ -17,19 +18,26 @@ Bound = Literal["min", "max"]
 FAMILY_PREFIXES = ("beir_", "uda_", "multihop_")
 """What a metric's name may begin with, and a user need not write."""
 
-_TEXT = re.compile(r"(?:(?P<mode>[A-Za-z_][\w-]*)\.)?(?P<metric>[^=<>]*[^=<>\s])\s*=\s*(?P<value>\S+)")
+_TEXT = re.compile(
+    r"(?:(?P<mode>[A-Za-z_][\w-]*)\.)?(?P<metric>[^=<>]*?[^=<>\s])"
+    r"(?:\s+where\s+(?P<label>[^=]*[^=\s])\s*=\s*(?P<member>.*?))?\s*=\s*(?P<value>[^=\s]+)"
+)
 _LIMIT = {"min": "below the minimum", "max": "above the maximum"}
 _KEPT = {"min": "at least", "max": "at most"}
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """A bound that a metric must keep; the bound itself is allowed. ``mode`` None means every mode of the run."""
+    """A bound that a metric must keep; the bound itself is allowed.
+
+    ``mode`` None means every mode of the run; ``where`` bounds the metric on a slice of the cases only.
+    """
 
     metric: str
     bound: Bound
     value: float
     mode: str | None = None
+    where: Slice | None = None
 
     def holds(self, value: float) -> bool:
         """Compare exactly, without any rounding or tolerance."""
@@ -38,17 +46,44 @@ class Threshold:
     @property
     def text(self) -> str:
         """The threshold in short: ``ndcg@10 >= 0.65``."""
-        return f"{short_name(self.metric)} {'>=' if self.bound == 'min' else '<='} {number(self.value)}"
+        return f"{self.subject} {'>=' if self.bound == 'min' else '<='} {number(self.value)}"
+
+    @property
+    def subject(self) -> str:
+        """What is bounded, in short: ``ndcg@10``, ``ndcg@10 where question_type=inference_query``."""
+        return short_name(self.metric) + (f" where {self.where.text}" if self.where else "")
 
     def verdict(self, value: float, digits: int = 3) -> str:
         """Say how ``value`` stands to the bound, with ``digits`` decimals, or more where it takes more to see it."""
         words = (_KEPT if self.holds(value) else _LIMIT)[self.bound]
         shown, limit = tell_apart(value, self.value, digits)
-        return f"{short_name(self.metric)} = {shown}, {words} {limit}"
+        return f"{self.subject} = {shown}, {words} {limit}"
+
+
+@dataclass(frozen=True)
+class Clause:
+    """The parts of a threshold's text: ``[MODE.]METRIC [where LABEL=VALUE] = AMOUNT``."""
+
+    mode: str | None
+    metric: str
+    where: Slice | None
+    amount: str
+
+
+def parse_clause(text: str) -> Clause | None:
+    """Take the text of a threshold apart, or return None where it has another form.
+
+    White space around the parts does not matter. The last equals sign is the one before the amount.
+    """
+    match = _TEXT.fullmatch(text.strip())
+    if match is None or " where " in match["metric"]:
+        return None
+    where = Slice(match["label"], match["member"]) if match["label"] else None
+    return Clause(match["mode"], match["metric"], where, match["value"])
 
 
 def parse_threshold(text: str, bound: Bound) -> Threshold:
-    """Read ``METRIC=VALUE`` or ``MODE.METRIC=VALUE``; white space around the parts does not matter.
+    """Read ``METRIC=VALUE``, ``MODE.METRIC=VALUE``, or one of these for a slice: ``METRIC where LABEL=MEMBER = VALUE``.
 
     What stands before the first dot is taken for a mode here; ``resolve_threshold`` knows the metrics and sees whether
     it is the beginning of a metric's name.
@@ -56,17 +91,18 @@ def parse_threshold(text: str, bound: Bound) -> Threshold:
     Raises:
         UsageError: The text has another form, or its value is no finite number.
     """
-    match = _TEXT.fullmatch(text.strip())
-    value = _finite(match["value"]) if match else None
-    if match is None or value is None:
+    clause = parse_clause(text)
+    value = finite(clause.amount) if clause else None
+    if clause is None or value is None:
         raise UsageError(
             f"cannot read the threshold {text!r}: write METRIC=VALUE or MODE.METRIC=VALUE with a finite number, "
-            f"such as ndcg@10=0.65 or vector_search.ndcg@10=0.65"
+            f"such as ndcg@10=0.65 or vector_search.ndcg@10=0.65, and for a slice METRIC where LABEL=MEMBER = VALUE"
         )
-    return Threshold(metric=match["metric"], bound=bound, value=value, mode=match["mode"])
+    return Threshold(clause.metric, bound, value, clause.mode, clause.where)
 
 
-def _finite(text: str) -> float | None:
+def finite(text: str) -> float | None:
+    """Return the number that a text is, or None where it is none or not finite."""
     try:
         value = float(text)
     except ValueError:
@@ -112,13 +148,21 @@ def resolve_threshold(threshold: Threshold, metrics: Sequence[str], modes: Seque
         UnknownNameError: The metric or the mode does not exist.
         UsageError: The metric's name is ambiguous.
     """
-    if threshold.mode is not None:
-        whole = f"{threshold.mode}.{threshold.metric}"
+    mode, metric = resolve_subject(threshold.mode, threshold.metric, metrics, modes)
+    return replace(threshold, mode=mode, metric=metric)
+
+
+def resolve_subject(
+    mode: str | None, metric: str, metrics: Sequence[str], modes: Sequence[str]
+) -> tuple[str | None, str]:
+    """Return the mode and the full name of the metric that a text means; raises as ``resolve_threshold``."""
+    if mode is not None:
+        whole = f"{mode}.{metric}"
         if _candidates(whole, metrics):
-            return replace(threshold, metric=resolve_metric(whole, metrics), mode=None)
-        if threshold.mode not in modes:
-            raise UnknownNameError("mode", threshold.mode, modes)
-    return replace(threshold, metric=resolve_metric(threshold.metric, metrics))
+            return None, resolve_metric(whole, metrics)
+        if mode not in modes:
+            raise UnknownNameError("mode", mode, modes)
+    return mode, resolve_metric(metric, metrics)
 
 
 def check_case(
@@ -135,14 +179,19 @@ def check_case(
     if case_result.status != "finished":
         return ()
     place = f"({benchmark_name}, case {case_result.case_id}, {case_result.mode})"
-    misses = (_miss(threshold, case_result) for threshold in thresholds if threshold.mode in (None, case_result.mode))
+    misses = (_miss(threshold, case_result) for threshold in thresholds if _bounds(threshold, case_result))
     return tuple(f"{miss} {place}" for miss in misses if miss)
+
+
+def _bounds(threshold: Threshold, result: EvaluationCaseResult) -> bool:
+    inside = threshold.where is None or threshold.where.holds(result.labels)
+    return inside and threshold.mode in (None, result.mode)
 
 
 def _miss(threshold: Threshold, result: EvaluationCaseResult) -> str | None:
     scores = {score.name: score.value for score in result.scores}
     names = _candidates(threshold.metric, scores)
     if not names:
-        return f"{short_name(threshold.metric)} has no score: its evaluator failed, so {threshold.text} does not hold"
+        return f"{threshold.subject} has no score: its evaluator failed, so {threshold.text} does not hold"
     value = scores[names[0]]
     return None if value is None or threshold.holds(value) else threshold.verdict(value)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_heta.errors import ReportError
-from pytest_heta.records import EvaluationCaseResult, MetricCounts
+from pytest_heta.records import EvaluationCaseResult, EvaluationError, EvaluationScore, MetricCounts
 from pytest_heta.reports.aggregate import (
     arrange_results,
     latency_summary,
@@ -79,6 +79,15 @@ def test_the_official_view_leaves_failures_out() -> None:
     assert official_summary(report) == {f"{MODE}.a": pytest.approx(0.6)}
 
 
+def test_the_official_view_leaves_missing_answers_out() -> None:
+    """A metric may say that the benchmark's script skips a case; in the mean it counts the value that it was given."""
+    missing = EvaluationScore(name="a", value=0.0, metadata={"official": "left out"})
+    unanswered = finished("2", {}).model_copy(update={"scores": (missing,)})
+    report = report_of([finished("1", {"a": 0.5}), unanswered], ("a",))
+    assert report.score_summary == {f"{MODE}.a": 0.25}
+    assert official_summary(report) == {f"{MODE}.a": 0.5}
+
+
 def test_results_come_in_the_order_of_the_plan_and_gaps_become_not_run() -> None:
     """Two runs that finish in different orders give the same list, with one entry a planned case and mode."""
     plan = [("u2", "2"), ("u1", "1"), ("u1", "10")]
@@ -138,10 +147,10 @@ def test_means_are_the_exact_ones_and_counts_add_up(cases: list[EvaluationCaseRe
 
 @given(case_lists, st.data())
 def test_no_failure_can_raise_a_mean(cases: list[EvaluationCaseResult], data: st.DataObject) -> None:
-    """Errors, lost scores and another order leave every mean where it was or lower, and no count of cases changes."""
+    """Errors, timeouts, lost scores and another order raise no mean and leave no planned case out."""
     cases = _numbered(cases)
     before, planned = summarize_scores(cases, (MODE,), METRICS)
-    worse = [_damaged(case, data.draw(st.sampled_from(["keep", "error", "lose a score"]))) for case in cases]
+    worse = [_damaged(case, data.draw(st.sampled_from(["keep", "error", "timeout", "lose a score"]))) for case in cases]
     random.Random(data.draw(st.integers(0, 9))).shuffle(worse)
     after, counts = summarize_scores(worse, (MODE,), METRICS)
     for key, mean in before.items():
@@ -154,7 +163,8 @@ def _damaged(case: EvaluationCaseResult, damage: str) -> EvaluationCaseResult:
         return case
     if damage == "lose a score":
         return case.model_copy(update={"scores": case.scores[1:]})
-    return errored(case.case_id) if damage == "error" else not_run(case.case_id)
+    error = EvaluationError(message="30 s", error_type="TimeoutError", retryable=True, attempts=3)
+    return errored(case.case_id) if damage == "error" else errored(case.case_id, error=error, scores=case.scores)
 
 
 def test_percentiles_are_measured_times_at_the_nearest_rank() -> None:

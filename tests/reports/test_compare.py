@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from pytest_heta.__main__ import main
 from pytest_heta.errors import UsageError
 from pytest_heta.records import EvaluationReport
 from pytest_heta.reports.compare import comparison_lines
+from pytest_heta.reports.json_file import write_report
 from pytest_heta.reports.text import cells
 from tests.reports.samples import MODE, errored, finished, report_of
 
@@ -61,6 +65,43 @@ def test_a_metric_that_one_side_lacks_has_no_difference() -> None:
     text = [line.text for line in comparison_lines([_report("bm25", 0.5), other])]
     assert "ndcg@10          0.5000       -       -" in text
     assert "f1                    -  0.5000       -" in text
+
+
+def test_stars_say_which_differences_are_more_than_noise() -> None:
+    """20 of 20 cases worse is significant, 10 of 20 each way is not; every cell makes room for the longest stars."""
+    first = report_of([finished(str(n), {NDCG: 0.5, "f1": 0.5}) for n in range(20)], (NDCG, "f1"))
+    second = report_of([finished(str(n), {NDCG: 0.25, "f1": n % 2}) for n in range(20)], (NDCG, "f1"))
+    text = [line.text for line in comparison_lines([first, second])]
+    assert "ndcg@10          0.5000  0.2500 -0.2500***" in text
+    assert "f1               0.5000  0.5000 +0.0000" in text
+    assert text[-2:] == [
+        "* p <= 0.05, ** p <= 0.01, *** p <= 0.001: paired permutation test against [1],",
+        "    Holm's correction over the metrics",
+    ]
+
+
+def test_a_difference_is_one_of_the_common_cases() -> None:
+    """A case that only one side has moves its mean, but not the difference."""
+    text = [line.text for line in comparison_lines([_report("a", 0.5, 0.5), _report("b", 0.5, 0.5, 1.0)])]
+    assert "ndcg@10          0.5000  0.6667 +0.0000" in text
+
+
+def test_runs_of_another_kind_are_marked() -> None:
+    """Other gold labels, documents or definitions under the same names make means that do not compare."""
+    other = report_of([finished("0", {NDCG: 0.5}, query="another")])
+    (warning,) = [line for line in comparison_lines([_report("a", 0.5), other]) if line.style == "bad"]
+    assert warning.text == "[1] does not compare with [2]: 1 case had another query or other gold labels (0)"
+
+
+def test_the_command_compares_report_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``compare A B`` prints the same table; what is no report is an error."""
+    paths = [str(tmp_path / name) for name in ("a.json", "b.json")]
+    for path, value in zip(paths, (0.5, 0.75), strict=True):
+        write_report(Path(path), _report(path, value))
+    assert main(["compare", *paths]) == 0
+    assert "ndcg@10          0.5000  0.7500 +0.2500" in capsys.readouterr().out
+    assert main(["compare", *paths, str(tmp_path / "none.json")]) == 1
+    assert "none.json: the report cannot be read" in capsys.readouterr().err
 
 
 def test_results_on_different_cases_are_marked() -> None:

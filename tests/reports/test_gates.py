@@ -94,6 +94,8 @@ def _mixed() -> EvaluationReport:
     [
         ("error_rate=1", 0.5),  # case 4, and case 2, which lost its score of b
         ("unscored_rate=1", 0.5),  # of 8 scores: b of case 1, b of case 2, both of case 4
+        ("errored=2", 2.0),
+        ("unscored=3", 3.0),  # cases 1, 2 and 4
         ("empty_results=2", 2.0),
         ("shallow=2", 2.0),
         ("latency_p50_ms=10", 6.0),
@@ -154,6 +156,45 @@ def test_build_seconds_need_the_time_of_every_knowledge_base() -> None:
     error = EvaluationError(message="disk full", error_type="BuildError")
     failed = (*bases, KnowledgeBaseReport(unit_id="u4", name="u4", error=error))
     assert _verdict(report_of([case], knowledge_bases=failed), "build_seconds=9", "max")[0] is False
+
+
+def test_what_was_spent_is_what_all_responses_report() -> None:
+    """The sum of numbers or of mappings of numbers; where one is silent, or a case errored, no gate passes."""
+    spent = [
+        finished("1", {NDCG: 1.0}, metadata={"tokens": {"prompt": 800, "completion": 50}, "cost": 0.25}),
+        finished("2", {NDCG: 1.0}, metadata={"tokens": 150, "cost": 0.5}),
+    ]
+    assert _verdict(report_of(spent), "tokens=1000", "max") == (
+        True,
+        "tokens = 1000, at most 1000 (beir_scifact, vector_search)",
+    )
+    assert _verdict(report_of(spent), "cost=0.7", "max") == (
+        False,
+        "cost = 0.750, above the maximum 0.700 (beir_scifact, vector_search)",
+    )
+    assert _verdict(report_of([*spent, errored("3")]), "cost=1", "max") == (
+        False,
+        "cost = 0.750, at most 1.000 (beir_scifact, vector_search); "
+        "1 case errored and spent an unknown amount, so this gate cannot pass",
+    )
+    silent = report_of([*spent, finished("3", {NDCG: 1.0}, metadata={"cost": "high"})])
+    assert _verdict(silent, "cost=1", "max") == (
+        False,
+        "cost has no value: 2 of 3 responses say in their metadata their cost (beir_scifact, vector_search)",
+    )
+
+
+def test_the_size_of_the_index_is_that_of_all_knowledge_bases() -> None:
+    """The sum of what their manifests say, where each says it."""
+    bases = [KnowledgeBaseReport(unit_id=u, name=u, manifest={"index_bytes": 2048}) for u in ("u1", "u2")]
+    case = finished("1", {NDCG: 1.0})
+    report = report_of([case], knowledge_bases=tuple(bases))
+    assert _verdict(report, "index_bytes=4096", "max") == (True, "index_bytes = 4096, at most 4096 (beir_scifact)")
+    silent = report_of([case], knowledge_bases=(*bases, KnowledgeBaseReport(unit_id="u3", name="u3")))
+    assert _verdict(silent, "index_bytes=9999", "max") == (
+        False,
+        "index_bytes has no value: 2 of 3 knowledge bases say their index_bytes (beir_scifact)",
+    )
 
 
 def test_a_run_without_any_case_passes_no_gate() -> None:

@@ -122,7 +122,7 @@ def test_the_official_view_is_shown_where_something_failed() -> None:
     """It is named as such, and lies beside the mean that counts failures as 0."""
     assert "official" not in _text(report_of([_case("1", 0.5)], METRICS)).replace("(official)", "")
     lines = _text(report_of([_case("1", 0.5), errored("2")], METRICS)).split("\n")
-    start = lines.index("  official view: what the benchmark's own script would print, errored left out")
+    start = lines.index("  official view: what the benchmark's own script would print, failures left out")
     assert "  ndcg                 0.2500  0.1250" in lines[:start]
     assert "  ndcg                 0.5000  0.2500" in lines[start:]
 

@@ -1,0 +1,296 @@
+"""A recipe of heta-framework (its KnowledgeRecipe), run as it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import fields, replace
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from pytest_heta.errors import BuildError, RecipeError
+from pytest_heta.integrations.calling import finished
+from pytest_heta.integrations.documents import SourceDocument, read_documents
+from pytest_heta.integrations.heta_objects import UnitObjects
+from pytest_heta.knowledge.extras import require
+from pytest_heta.protocols import ObjectStoreProtocol, ProgressCallback
+from pytest_heta.records import QueryResponse, QueryResult
+
+_SEARCH_STORES = ("vector", "sql", "graph", "text_index")
+
+
+def adapt(found: Any, where: str) -> HetaRecipe:
+    """Return a KnowledgeRecipe as a recipe of ours.
+
+    Raises:
+        RecipeError: it is something else of heta-framework.
+    """
+    if not isinstance(found, require("heta_framework.kb", "heta").KnowledgeRecipe):
+        raise RecipeError(f"{where} is heta-framework's {type(found).__name__}; expected its KnowledgeRecipe")
+    return HetaRecipe(found)
+
+
+class HetaRecipe:
+    """Builds knowledge bases with a KnowledgeRecipe, or with what a function makes of the name of each.
+
+    The documents go to the recipe's own object store under their raw keys, and stay there; what the steps derive goes
+    to a place of its own below ``_pytest_heta/`` for each knowledge base. In-memory stores are made anew for each one,
+    as they hold one at a time, and cannot be opened again. Other stores are used as they are: a knowledge base of the
+    same documents and recipe is opened again, any other one that was built in them is deleted first. They too hold
+    one at a time, so that benchmarks with several run units, and parallel runs, need a function of the name that gives
+    each its own collections.
+
+    ``options`` go with each query, such as ``{"generate_answer": True}``.
+    """
+
+    def __init__(
+        self,
+        recipe: Any,
+        *,
+        name: str = "heta_framework",
+        options: Mapping[str, Any] | None = None,
+        max_concurrency: int | None = None,
+    ) -> None:
+        """Take a KnowledgeRecipe, or a function (sync or async) from a KB name to one."""
+        self._kb = require("heta_framework.kb", "heta")
+        self._make: Callable[[str], Any] | None = None if isinstance(recipe, self._kb.KnowledgeRecipe) else recipe
+        self._recipe = recipe if self._make is None else None
+        self.name, self._options, self.max_concurrency = name, dict(options or {}), max_concurrency
+
+    @property
+    def available_queries(self) -> tuple[str, ...]:
+        """The modes that the steps promise; none are known where a function makes the recipe."""
+        return () if self._recipe is None else tuple(sorted(_manifest(self._recipe)["capabilities_provided"]))
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the recipe says of itself."""
+        declared = {} if self._recipe is None else _description(self._recipe)
+        return {"name": self.name, "type": "heta-framework", "options": self._options, "recipe": declared}
+
+    async def build(
+        self,
+        *,
+        name: str,
+        objects: ObjectStoreProtocol,
+        source_keys: Sequence[str],
+        progress: ProgressCallback | None = None,
+    ) -> HetaKnowledgeBase:
+        """Build a knowledge base, or open the same one of an earlier run.
+
+        Raises:
+            BuildError: a step failed, or the stores are in use.
+            RecipeError: the recipe has no object store.
+        """
+        recipe: Any = self._recipe if self._make is None else await finished(self._make, name)
+        if recipe.stores.objects is None:
+            raise RecipeError(f"{self.name}: the KnowledgeRecipe has no stores.objects to put the documents into")
+        _use_bundled_tokenizer()
+        documents, copies = _distinct(await read_documents(objects, source_keys, progress))
+        async with AsyncExitStack() as closing:
+            kb = await self._open(name, recipe, documents, closing)
+            return HetaKnowledgeBase(kb, self._options, copies, closing.pop_all())
+
+    async def _open(self, name: str, recipe: Any, documents: Sequence[SourceDocument], closing: AsyncExitStack) -> Any:
+        in_memory = {store for store in _SEARCH_STORES if _is_in_memory(getattr(recipe.stores, store))}
+        persistent = any(
+            getattr(recipe.stores, store) is not None for store in _SEARCH_STORES if store not in in_memory
+        )
+        place = _Place(self._kb, name, recipe, documents, in_memory)
+        if not persistent:
+            view = place.at(f"_pytest_heta/{uuid.uuid4().hex}/")
+            closing.push_async_callback(view.clear)
+            return await place.create(view)
+        scope = f"_pytest_heta/{'stores' if self._make is None else sha256(name.encode()).hexdigest()[:16]}"
+        closing.callback(_lock(self.name, scope, recipe).release)
+        return await place.reopen(scope)
+
+
+class _Place:
+    """Where and of what one knowledge base is made."""
+
+    def __init__(
+        self, kb: Any, name: str, recipe: Any, documents: Sequence[SourceDocument], in_memory: set[str]
+    ) -> None:
+        self._kb, self._name, self._recipe, self._documents = kb, name, recipe, documents
+        self._fresh = {store: type(getattr(recipe.stores, store))() for store in in_memory}
+
+    def at(self, place: str) -> UnitObjects:
+        """Return the view of the object store whose private place this is."""
+        return UnitObjects(self._recipe.stores.objects, place, [document.source_key for document in self._documents])
+
+    async def create(self, view: UnitObjects) -> Any:
+        """Store the documents and build.
+
+        heta-framework does not raise where a step fails: it returns a knowledge base that cannot be asked.
+        """
+        keys = tuple(document.source_key for document in self._documents)
+        for document in self._documents:
+            await view.put(document.source_key, document.data)
+        kb = await self._kb.KnowledgeBase.create(
+            recipe=self._with(view),
+            name=self._name,
+            initial_artifacts={"source_keys": keys, "benchmark_document_keys": keys},
+        )
+        _refuse_failed(kb.run_record)
+        return kb
+
+    async def reopen(self, scope: str) -> Any:
+        """Open the knowledge base of the same recipe and documents, else delete what is there and build it."""
+        digest = sha256(repr(_description(self._recipe)).encode())
+        for document in self._documents:
+            digest.update(f"{document.source_key} {sha256(document.data).hexdigest()}\n".encode())
+        own = f"{scope}/{digest.hexdigest()[:16]}/"
+        listed = await self._recipe.stores.objects.list(f"{scope}/")
+        places = {"/".join(info.key.split("/")[:3]) + "/" for info in listed}
+        if own in places:
+            kb = await self._load(self.at(own), self._name)
+            if kb is not None and kb.run_record.status == "succeeded":
+                return kb
+        for place in places:
+            await self._remove(self.at(place))
+        return await self.create(self.at(own))
+
+    async def _load(self, view: UnitObjects, name: str) -> Any:
+        try:
+            return await self._kb.KnowledgeBase.load(recipe=self._with(view), name=name)
+        except (self._kb.KnowledgeBaseNotFoundError, self._kb.KnowledgeBaseNotReadyError):
+            return None
+
+    async def _remove(self, view: UnitObjects) -> None:
+        for info in await view.list("_heta/knowledge_bases/"):
+            if info.key.endswith("/manifest.json"):
+                manifest = self._kb.KnowledgeBaseManifest.from_dict(json.loads(await view.get(info.key)))
+                await self._kb.KnowledgeBase.restore(manifest=manifest, recipe=self._with(view)).delete()
+        await view.clear()
+
+    def _with(self, view: UnitObjects) -> Any:
+        return replace(self._recipe, stores=replace(self._recipe.stores, objects=view, **self._fresh))
+
+
+class HetaKnowledgeBase:
+    """Asks a knowledge base of heta-framework; ``copies`` are the keys of left-out documents by that of their equal."""
+
+    def __init__(
+        self, kb: Any, options: Mapping[str, Any], copies: Mapping[str, Sequence[str]], closing: AsyncExitStack
+    ) -> None:
+        self._kb, self._options, self._copies, self._closing = kb, options, copies, closing
+        self.available_queries = tuple(sorted(kb.available_queries))
+        self.manifest = {"run_id": kb.run_record.run_id, "equal_documents": sum(map(len, copies.values()))}
+
+    async def query(
+        self, text: str, *, mode: str, top_k: int, options: Mapping[str, Any] | None = None, trace: bool = False
+    ) -> QueryResponse:
+        """Ask it; a hit in a document that has equals counts for each of these, too."""
+        found = await self._kb.query(
+            text, mode=mode, top_k=top_k, options={**self._options, **(options or {})}, trace=trace
+        )
+        results = [result for hit in found.results for result in self._results(hit)]
+        return QueryResponse(
+            mode=mode,
+            results=tuple(results[:top_k]),
+            answer=found.answer,
+            citations=tuple(map(_plain, found.citations)),
+            trace=tuple(map(_plain, found.trace)) if trace else None,
+            metadata=dict(found.metadata),
+        )
+
+    def _results(self, hit: Any) -> Sequence[QueryResult]:
+        result = QueryResult(
+            id=hit.id,
+            text=hit.text,
+            score=hit.score,
+            kind=hit.kind,
+            source=dict(hit.source),
+            metadata=dict(hit.metadata),
+        )
+        key = str(hit.source.get("object_key"))
+        # A source_key in the source wins over what the metadata still says of the first document.
+        equal = [
+            result.model_copy(update={"id": f"{hit.id}~{number}", "source": {**result.source, "source_key": copy}})
+            for number, copy in enumerate(self._copies.get(key, ()), 1)
+        ]
+        return [result, *equal]
+
+    async def aclose(self) -> None:
+        """Remove what cannot be opened again, and let the stores go."""
+        await self._closing.aclose()
+
+
+def _distinct(documents: Sequence[SourceDocument]) -> tuple[list[SourceDocument], dict[str, list[str]]]:
+    """Return the first of all documents of the same bytes, and the keys of the others by the key of the first.
+
+    heta-framework makes the ids of documents and chunks out of their contents, and cannot index the same id twice.
+    """
+    first: dict[bytes, SourceDocument] = {}
+    copies: defaultdict[str, list[str]] = defaultdict(list)
+    for document in documents:
+        known = first.setdefault(sha256(document.data).digest(), document)
+        if known is not document:
+            copies[known.source_key].append(document.source_key)
+    return list(first.values()), dict(copies)
+
+
+def _refuse_failed(record: Any) -> None:
+    if record.status == "succeeded":
+        return
+    failed = [f"step {step.step_name}: {step.error}" for step in record.step_records if step.error]
+    hint = ""
+    if any("tiktoken" in text for text in failed):
+        hint = "; without network use SplitDocumentsConfig(encoding_name='unicode') or set TIKTOKEN_CACHE_DIR"
+    raise BuildError(f"heta-framework's build {record.status}: {'; '.join(failed) or 'no step says why'}{hint}")
+
+
+def _lock(name: str, scope: str, recipe: Any) -> FileLock:
+    digest = sha256(repr([scope, _description(recipe)]).encode()).hexdigest()[:24]
+    lock = FileLock(Path(tempfile.gettempdir(), f"pytest-heta-{digest}.lock"), thread_local=False, blocking=False)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise BuildError(
+            f"{name}: the recipe's stores hold one knowledge base at a time, and another one is open in them: make the "
+            "recipe HetaRecipe(make), where make(name) returns a KnowledgeRecipe with collections of its own"
+        ) from error
+    return lock
+
+
+def _is_in_memory(store: Any) -> bool:
+    owner = type(store)
+    return owner.__module__.startswith("heta_framework.") and "InMemory" in owner.__name__
+
+
+def _use_bundled_tokenizer() -> None:
+    """Let tiktoken find the encoding that litellm brings along, as litellm itself does when it is imported."""
+    spec = find_spec("litellm")
+    folder = Path(spec.origin or "").parent / "litellm_core_utils" / "tokenizers" if spec else Path()
+    if spec and folder.is_dir():
+        os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(folder))
+
+
+def _manifest(recipe: Any) -> dict[str, Any]:
+    declared: dict[str, Any] = recipe.manifest().to_dict()
+    return declared
+
+
+def _description(recipe: Any) -> dict[str, Any]:
+    """Return the steps with their settings, and the models by name, as JSON."""
+    models = {field.name: getattr(recipe.models, field.name) for field in fields(recipe.models)}
+    return {
+        "steps": [[type(step).__name__, repr(getattr(step, "config", None))] for step in recipe.expanded_steps()],
+        "models": {role: str(getattr(model, "model_name", type(model).__name__)) for role, model in models.items()},
+        "stores": {store: type(getattr(recipe.stores, store)).__name__ for store in ("objects", *_SEARCH_STORES)},
+    }
+
+
+def _plain(record: Any) -> Any:
+    """Return a record of heta-framework as a mapping."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}

@@ -1,0 +1,59 @@
+"""One writer a format, chosen by the suffix of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pytest_heta.errors import UsageError
+from pytest_heta.records import EvaluationReport
+from pytest_heta.reports.json_file import write_report
+from pytest_heta.reports.writers.html import write_html
+from pytest_heta.reports.writers.markdown import write_markdown
+from pytest_heta.reports.writers.table import write_csv, write_parquet
+from pytest_heta.reports.writers.trec import write_qrels, write_run
+
+Writer = Callable[[Path, EvaluationReport, Sequence[EvaluationReport]], tuple[Path, ...]]
+
+
+def _write_json(path: Path, report: EvaluationReport, others: Sequence[EvaluationReport]) -> tuple[Path, ...]:
+    write_report(path, report)
+    return (path,)
+
+
+WRITERS: dict[str, Writer] = {
+    ".json": _write_json,
+    ".html": write_html,
+    ".md": write_markdown,
+    ".csv": write_csv,
+    ".parquet": write_parquet,
+    ".run": write_run,
+    ".qrels": write_qrels,
+}
+"""The formats by suffix. Those that compare (HTML, Markdown) show the other reports; the tables have their rows."""
+
+
+def writer_of(path: Path) -> Writer:
+    """Return the writer of the format that a file's suffix names, in any case.
+
+    Raises:
+        UsageError: No format has this suffix; lists those that exist.
+    """
+    try:
+        return WRITERS[path.suffix.lower()]
+    except KeyError:
+        raise UsageError(f"{path}: no report format has this suffix (known: {', '.join(WRITERS)})") from None
+
+
+def write_report_file(
+    path: Path, report: EvaluationReport, *, others: Sequence[EvaluationReport] = ()
+) -> tuple[Path, ...]:
+    """Write ``report`` in the format of ``path``'s suffix and return the files: one, but for a TREC run of many modes.
+
+    ``others`` are reports on the same benchmark to compare it with, such as a baseline or those of other recipes.
+
+    Raises:
+        UsageError: No format has this suffix, or the other reports are on another benchmark.
+        ReportError: A file cannot be written; names it.
+    """
+    return writer_of(path)(path, report, others)

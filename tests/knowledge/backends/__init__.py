@@ -1,0 +1,1 @@
+"""Tests of knowledge bases in real engines, against real servers."""
