@@ -24,12 +24,13 @@ from pytest_heta.reports.significance import compare_paired
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.reports.simulations import binary_runs, graded_runs, perfect_runs, with_drop
+from tests.reports.simulations import binary_runs, graded_runs, lucky_runs, perfect_runs, with_drop
 
 Values = NDArray[np.float64]
 
 KINDS: tuple[Callable[[np.random.Generator, int, int], tuple[Values, Values]], ...] = (
     graded_runs,
+    lucky_runs,
     binary_runs,
     perfect_runs,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import unicodedata
 import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -62,7 +63,8 @@ class UdaBenchmark:
     are downloaded. A local QA file without a local extended file means that there are no extended items.
     ``docs`` keeps only the documents with these doc_names or document ids (none = all). A document without a file is
     an error of its unit, or, with ``missing_documents="skip"``, left out and counted in the prepared metadata
-    (``skipped_documents``, ``skipped_cases``). With ``download`` False nothing is fetched.
+    (``skipped_documents``, ``skipped_cases``). With ``download`` False nothing is fetched. What the user should know
+    of the data (a broken row that was joined, what was left out) stands in the prepared metadata as ``notices``.
 
     Gold answers lie in ``expected.metadata["uda"]["answers"]`` as the extended files have them, made from the row
     where a case has no extended item. ``expected.answers`` are the same as texts; the spans of a multi-span answer
@@ -115,7 +117,10 @@ class UdaBenchmark:
         )
 
     async def prepare(self, workspace: BenchmarkWorkspace) -> PreparedBenchmark:
-        """Find or download the files and check the questions; warns where a broken row was joined.
+        """Find or download the files and check the questions.
+
+        A broken row that was joined is told by MendedDataWarning, too, unless warnings are errors: nobody who turns
+        them into errors can mend the published file.
 
         Raises:
             DataError: the QA file or the archive is malformed, or ``skip`` leaves nothing.
@@ -135,7 +140,9 @@ class UdaBenchmark:
             download=self.download,
             progress=self.progress,
         )
-        questions = read_questions(self.subset, qa, on_mended=_warn_mended)
+        notices: list[str] = []
+        questions = read_questions(self.subset, qa, on_mended=notices.append)
+        _warn_mended(notices)
         folder = source_folder(
             self.subset, cache, source_root=self.source_root, download=self.download, progress=self.progress
         )
@@ -146,7 +153,8 @@ class UdaBenchmark:
         metadata: dict[str, Any] = {"qa_path": str(qa), "extended_info_path": str(extended) if extended else None}
         if self.missing_documents == "skip":
             metadata |= self._skip(folder, names, questions)
-        return PreparedBenchmark(root_dir=folder, metadata={**metadata, "documents": names})
+            notices += _left_out(self.manifest.name, metadata)
+        return PreparedBenchmark(root_dir=folder, metadata={**metadata, "documents": names, "notices": notices})
 
     def _skip(self, folder: Path, names: dict[str, str], questions: list[Question]) -> dict[str, Any]:
         """Take the documents without a file out of ``names`` and return what was left out."""
@@ -292,5 +300,12 @@ def _sha256(path: Path) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def _warn_mended(message: str) -> None:
-    warnings.warn(message, MendedDataWarning, stacklevel=2)
+def _warn_mended(notices: Sequence[str]) -> None:
+    for notice in notices:
+        with contextlib.suppress(MendedDataWarning):
+            warnings.warn(notice, MendedDataWarning, stacklevel=2)
+
+
+def _left_out(name: str, metadata: Mapping[str, Any]) -> list[str]:
+    documents, cases = len(metadata["skipped_documents"]), metadata["skipped_cases"]
+    return [f"{name}: documents without a file left out: {documents}, their cases: {cases}"] if documents else []

@@ -21,8 +21,8 @@ _BROKEN_ROW = "8114"
 """q_uid of the one row of the published files that a stray line end breaks in two."""
 
 
-class MendedDataWarning(DataError, UserWarning):
-    """Malformed data that could be mended without loss. A plain DataError where warnings are errors."""
+class MendedDataWarning(UserWarning):
+    """Malformed data that could be mended without loss."""
 
 
 @dataclass(frozen=True)

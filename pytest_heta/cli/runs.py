@@ -10,7 +10,7 @@ from pytest_heta.cli.command import Command
 from pytest_heta.errors import UsageError
 from pytest_heta.records import EvaluationReport
 from pytest_heta.reports.compare import comparison_lines
-from pytest_heta.reports.history import RunStore, StoredEvaluation
+from pytest_heta.reports.history import REPORT, RunStore, StoredEvaluation
 from pytest_heta.reports.lines import Line
 from pytest_heta.reports.summary import summary_lines
 from pytest_heta.reports.text import benchmark_title, fit, listed, mean, one_line, plural, recipe_name
@@ -52,18 +52,16 @@ def _commit(report: EvaluationReport) -> str:
     git = report.metadata.get("git")
     if not git:
         return ""
-    return (
-        f"{str(git.get('commit'))[:10]} on {git.get('branch') or 'no branch'}{' (dirty)' if git.get('dirty') else ''}"
-    )
+    dirty = " (dirty)" if git.get("dirty") else ""
+    return f"{str(git.get('commit'))[:10]} on {git.get('branch') or 'no branch'}{dirty}"
 
 
 def _show(arguments: argparse.Namespace) -> int:
     store = RunStore(arguments.runs)
     for evaluation in store.find(arguments.name):
-        report = store.report(evaluation.name)
-        _print(summary_lines(report, _width(), [evaluation.folder / "report.json"]))
-        for path in arguments.report:
-            _written(write_report_file(path, report))
+        _print(summary_lines(store.report(evaluation.name), _width(), [evaluation.folder / REPORT]))
+    for path in arguments.report:
+        _written(write_report_file(path, store.report(arguments.name)))
     return 0
 
 
@@ -72,7 +70,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     reports = [store.report(name) for name in (arguments.first, *arguments.others)]
     _print(comparison_lines(reports, _width()))
     for path in arguments.report:
-        _written(write_report_file(path, reports[0], others=reports[1:]))
+        # As above, the differences are those of the newest to the first.
+        _written(write_report_file(path, reports[-1], others=reports[:-1]))
     return 0
 
 

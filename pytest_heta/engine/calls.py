@@ -14,17 +14,31 @@ async def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return what ``function`` returns, awaited where that is an awaitable.
 
     Raises:
-        RecipeError: where the function calls ``sys.exit``, which would otherwise end the loop.
+        RecipeError: where the function calls ``sys.exit`` or cancels itself, which would otherwise end the loop or
+            leave others waiting.
 
     """
+    name = getattr(function, "__qualname__", function)
     try:
         if inspect.iscoroutinefunction(function):
             return await function(*args, **kwargs)
-        result = await asyncio.to_thread(function, *args, **kwargs)
+        result = await asyncio.to_thread(_returned, function, *args, **kwargs)
         return await result if inspect.isawaitable(result) else result
     except SystemExit as error:
-        name = getattr(function, "__qualname__", function)
         raise RecipeError(f"{name} ended with sys.exit({error.code!r})") from error
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise RecipeError(f"{name} was cancelled by something within itself") from error
+
+
+def _returned(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return function(*args, **kwargs)
+    except StopIteration as error:
+        # No future can hold a StopIteration: whoever waits for it would wait for ever.
+        raise RuntimeError(f"StopIteration: {error}") from error
 
 
 async def close(thing: Any) -> None:

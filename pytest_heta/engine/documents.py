@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from pytest_heta.engine.fingerprint import DocumentsDigest
@@ -52,18 +53,20 @@ async def read_document(document: BenchmarkDocument) -> bytes:
     if document.data is not None:
         return document.data
     try:
-        if document.path is not None:
-            return await asyncio.to_thread(document.path.read_bytes)
+        path = document.path or _file_of(document.source_uri or "")
+        if path is not None:
+            return await asyncio.to_thread(path.read_bytes)
         return await _fetch(document.source_uri or "")
     except OSError as error:
         raise BuildError(f"document {document.document_id!r} cannot be read: {error}") from error
 
 
-async def _fetch(uri: str) -> bytes:
+def _file_of(uri: str) -> Path | None:
     parts = urlsplit(uri)
-    if parts.scheme == "file":
-        with open(url2pathname(unquote(parts.path)), "rb") as file:
-            return file.read()
+    return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
+
+
+async def _fetch(uri: str) -> bytes:
     import httpx
 
     try:

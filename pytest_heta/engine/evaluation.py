@@ -70,6 +70,11 @@ class Evaluation:
         """How many queries may be under way at once in one process."""
         return self._asker.concurrency
 
+    @property
+    def shareable(self) -> bool:
+        """Whether several processes can open a knowledge base that was built once, or need not build any."""
+        return self.pool.shareable
+
     def select(self, order: dict[tuple[str, str], list[BenchmarkCase]]) -> None:
         """Say which cases will be asked, by (unit id, mode) and in order; without this, all of the plan."""
         self._order = order

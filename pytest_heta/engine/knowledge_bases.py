@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
+import warnings
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -36,9 +37,11 @@ class OpenKnowledgeBase:
 
     async def aclose(self) -> None:
         """Close the KB, then let the cache have its entry back."""
-        await close(self.kb)
-        if self.entry is not None:
-            self.entry.release()
+        try:
+            await close(self.kb)
+        finally:
+            if self.entry is not None:
+                self.entry.release()
 
 
 @dataclass
@@ -64,6 +67,12 @@ class KnowledgeBasePool:
         self._failed: dict[str, HetaError] = {}
         self._lock = asyncio.Lock()
 
+    @property
+    def shareable(self) -> bool:
+        """Whether a KB that one process has built can be opened by others, or needs no building."""
+        recipe = self.recipe.recipe
+        return not needs_documents(recipe) or (self.cache is not None and hasattr(recipe, "load"))
+
     async def get(self, unit: BenchmarkRunUnit) -> Any:
         """Return the unit's knowledge base.
 
@@ -83,15 +92,17 @@ class KnowledgeBasePool:
     async def aclose(self) -> None:
         """Close all of them."""
         async with self._lock:
-            while self._open:
-                await self._open.popitem()[1].aclose()
+            problems = [await _close(*self._open.popitem()) for _ in range(len(self._open))]
+        for problem in filter(None, problems):
+            warnings.warn(problem, stacklevel=2)
 
     async def _make_room(self) -> None:
         while len(self._open) >= self.config.open_knowledge_bases:
             unit_id, oldest = next(iter(self._open.items()))
             await self.before_close(unit_id)
             del self._open[unit_id]
-            await oldest.aclose()
+            if problem := await _close(unit_id, oldest):
+                warnings.warn(problem, stacklevel=2)
 
     async def _try_open(self, unit: BenchmarkRunUnit) -> OpenKnowledgeBase:
         name = knowledge_base_name(self.name, unit.unit_id, len(self.plan.units))
@@ -113,7 +124,7 @@ class KnowledgeBasePool:
 
     async def _open_unit(self, unit: BenchmarkRunUnit, name: str) -> OpenKnowledgeBase:
         recipe = self.recipe.recipe
-        if not getattr(recipe, "needs_documents", True):
+        if not needs_documents(recipe):
             return await self._build_without_documents(unit, name)
         if self.cache is None or not hasattr(recipe, "load"):
             return await self._build_uncached(unit, name)
@@ -164,6 +175,20 @@ class KnowledgeBasePool:
                 )
             finally:
                 await objects.aclose()
+
+
+def needs_documents(recipe: Any) -> bool:
+    """Tell whether a recipe builds from documents; one with an index of its own says that it does not."""
+    return bool(getattr(recipe, "needs_documents", True))
+
+
+async def _close(unit_id: str, opened: OpenKnowledgeBase) -> str | None:
+    """Close a KB; what goes wrong is told, but is no reason for others to fail."""
+    try:
+        await opened.aclose()
+    except Exception as error:
+        return f"the knowledge base of run unit {unit_id!r} cannot be closed: {type(error).__name__}: {error}"
+    return None
 
 
 def _build_error(unit: BenchmarkRunUnit, error: Exception) -> BuildError:

@@ -64,7 +64,7 @@ class LookAhead(Generic[T]):
         """
         place = self._place[case_id]
         future = self._waiting.get(place)
-        if future is None or not future.done() or future.exception() is not None:
+        if future is None or not future.done() or future.cancelled() or future.exception() is not None:
             return None
         del self._waiting[place]
         ahead = place + (BATCH if self._many else WINDOW // 2)
@@ -77,6 +77,8 @@ class LookAhead(Generic[T]):
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        while self._queue:
+            self._queue.popleft()[1].cancel()
 
     def _advance(self, place: int) -> None:
         if self._many is not None:
@@ -120,7 +122,10 @@ async def _work_batch(many: Callable[[Sequence[BenchmarkCase]], Awaitable[list[T
 
 @contextmanager
 def _settling(futures: Sequence[Future[T]]) -> Iterator[Callable[[Sequence[T]], None]]:
-    """Give every future an outcome or, whatever ends the block, its error: nobody must wait for ever."""
+    """Give every future an outcome or, whatever ends the block, its error: nobody must wait for ever.
+
+    An exception is thus told, and goes no further, so that whoever works a queue goes on with the next case.
+    """
 
     def settle(outcomes: Sequence[T]) -> None:
         for future, outcome in zip(futures, outcomes, strict=True):
@@ -133,4 +138,5 @@ def _settling(futures: Sequence[Future[T]]) -> Iterator[Callable[[Sequence[T]], 
         for future in futures:
             if not future.done():
                 future.set_exception(error)
-        raise
+        if not isinstance(error, Exception):
+            raise

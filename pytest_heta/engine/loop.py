@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
+
+from pytest_heta.engine.threads import DaemonThreads
 
 T = TypeVar("T")
 
@@ -17,7 +18,8 @@ class LoopThread:
     def __init__(self, threads: int = 16) -> None:
         """Start the thread; ``threads`` bounds the pool in which synchronous recipes run."""
         self._loop = asyncio.new_event_loop()
-        self._loop.set_default_executor(ThreadPoolExecutor(threads, thread_name_prefix="heta-call"))
+        self._threads = DaemonThreads(threads, "heta-call")
+        self._loop.set_default_executor(self._threads)
         self._thread = threading.Thread(target=self._loop.run_forever, name="heta-loop", daemon=True)
         self._thread.start()
 
@@ -38,9 +40,7 @@ class LoopThread:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         # Without waiting: a synchronous query that hangs must not keep the run from ending.
-        executor: ThreadPoolExecutor | None = getattr(self._loop, "_default_executor", None)
-        if executor is not None:
-            executor.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
         self._loop.close()
 
 

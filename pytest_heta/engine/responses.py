@@ -21,7 +21,8 @@ def as_response(value: Any, mode: str) -> QueryResponse:
 
     """
     if isinstance(value, QueryResponse):
-        return value
+        # The mode that was asked is what counts: under another name the response would belong to no planned case.
+        return value if value.mode == mode else value.model_copy(update={"mode": mode})
     results = _field(value, "results")
     if results is None:
         raise RecipeError(f"a query in mode {mode!r} returned {type(value).__name__}, which is not a QueryResponse")

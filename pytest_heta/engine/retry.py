@@ -6,9 +6,12 @@ import asyncio
 import random
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from datetime import UTC, datetime
+from email.message import Message
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
 
 from pytest_heta.errors import QueryError
 from pytest_heta.records import EvaluationError
@@ -17,6 +20,14 @@ T = TypeVar("T")
 
 RETRYABLE_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 LONGEST_WAIT = 60.0
+
+_TRANSPORT_ERRORS = (
+    ("httpx", "TransportError"),
+    ("requests", "ConnectionError"),
+    ("requests", "Timeout"),
+    ("aiohttp", "ClientConnectionError"),
+    ("urllib.error", "URLError"),
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +100,8 @@ async def attempt(
     number = 1
     while True:
         try:
-            breaker.check()
+            if number == 1:  # a query that was asked ends with its own error, not with that of the breaker
+                breaker.check()
             async with asyncio.timeout(timeout):
                 result = await function()
         except Exception as error:
@@ -143,22 +155,39 @@ def retry_after(error: BaseException) -> float | None:
     """Return the seconds that a service asked to wait, from the error or its Retry-After header."""
     if isinstance(error, QueryError):
         return error.retry_after
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    for holder in (getattr(error, "response", None), error):
+        headers = getattr(holder, "headers", None)
+        if isinstance(headers, Mapping | Message):
+            wish = {str(name).lower(): value for name, value in headers.items()}.get("retry-after")
+            return None if wish is None else _seconds(str(wish))
+    return None
+
+
+def _seconds(wish: str) -> float | None:
+    """Read a Retry-After (RFC 9110, section 10.2.3): seconds, or a date; None where it is neither."""
     try:
-        return max(0.0, float(headers.get("retry-after") or "none"))
+        return max(0.0, float(wish))
+    except ValueError:
+        pass
+    try:
+        until = parsedate_to_datetime(wish)
     except ValueError:
         return None
+    # A date that ends in -0000 comes without a zone, and is one in UTC.
+    return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
 def _status(error: BaseException) -> int | None:
+    """Return the HTTP status, under the name that httpx and requests, aiohttp, or urllib give it."""
     for holder in (error, getattr(error, "response", None)):
-        status = getattr(holder, "status_code", None)
-        if isinstance(status, int):
-            return status
+        for name in ("status_code", "status", "code"):
+            status = getattr(holder, name, None)
+            if isinstance(status, int) and 400 <= status < 600:
+                return status
     return None
 
 
 def _transport_errors() -> tuple[type[BaseException], ...]:
-    """Return the connection errors of httpx, if the recipe uses it at all."""
-    httpx: Any = sys.modules.get("httpx")
-    return () if httpx is None else (httpx.TransportError,)
+    """Return the connection errors of those HTTP clients that the process uses at all."""
+    found = (getattr(sys.modules.get(module), name, None) for module, name in _TRANSPORT_ERRORS)
+    return tuple(error for error in found if error is not None)

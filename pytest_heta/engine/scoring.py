@@ -30,7 +30,7 @@ async def score(
     for evaluator in evaluators:
         try:
             scores.append(await evaluator.evaluate(case=case, response=response))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             failure = evaluation_error(error)
             named = failure.model_copy(update={"message": f"evaluator {evaluator.name}: {failure.message}"})
             first = first or named

@@ -17,7 +17,7 @@ _SENTENCE_END = re.compile(
 _REFERENCE_MARK = re.compile(r"\[\d{1,3}\]")
 _MONEY, _DIGITS = r"(?:[$€£] ?)?", r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 # Atomic: a line of many cells that is no row must not be tried in all ways.
-_CELL = rf"(?>(?:-?{_MONEY}{_DIGITS}|{_MONEY}\( ?{_MONEY}{_DIGITS} ?\))(?: ?%\)?)?|[—–-])(?!\S)"
+_CELL = rf"(?>(?:-?{_MONEY}{_DIGITS}|{_MONEY}\( ?{_MONEY}{_DIGITS}(?: ?%)? ?\))(?: ?%)?|[—–-])(?!\S)"
 _ROW_END = re.compile(rf"(?: {_CELL}){{2,}}$")
 _LETTER = re.compile(r"[^\W\d_]")
 _CELLS = re.compile(_CELL)

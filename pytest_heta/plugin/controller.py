@@ -11,6 +11,7 @@ import pytest
 
 from pytest_heta.engine.scoring import not_run_result
 from pytest_heta.errors import ReportError
+from pytest_heta.plugin.affinity import Affinity
 from pytest_heta.plugin.gates import report_gates
 from pytest_heta.plugin.options import option_value
 from pytest_heta.plugin.session import AnchoredEvaluation, HetaSession, PlannedCase
@@ -92,6 +93,13 @@ class Controller:
             gathered = self._gathered_of(nodeid)
             if gathered is not None and nodeid in gathered.planned:
                 gathered.selected.add(nodeid)
+
+    def affinity_of(self, nodeid: str) -> Affinity | None:
+        """Return what an item belongs to for scheduling: its run unit, or None for another test."""
+        gathered = self._gathered_of(nodeid)
+        if gathered is None or nodeid not in gathered.planned:
+            return None
+        return Affinity(nodeid.rsplit("::", 1)[0], gathered.anchored.evaluation.shareable)
 
     def receive(
         self, nodeid: str, result: EvaluationCaseResult, knowledge_bases: Iterable[KnowledgeBaseReport]

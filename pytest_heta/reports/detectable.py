@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist, fmean, pstdev
+from statistics import NormalDist, fmean, pvariance
 
 from pytest_heta.reports.paired import LEVEL
 
@@ -14,24 +14,27 @@ POWER = 0.8
 def detectable_drop(values: Sequence[float], level: float = LEVEL) -> float | None:
     """Return the smallest drop of the mean that the two-sided permutation test finds at ``level`` with 80 % power.
 
-    ``values`` are those of the baseline, one a case. None where not even the loss of everything is sure to be found; of
-    n cases the smallest p-value is 2**(1 - n). For several comparisons under Holm's correction give ``level`` divided
-    by their number.
+    ``values`` are those of the baseline, one a case, not negative. None where not even the loss of everything is sure
+    to be found; of n cases the smallest p-value is 2**(1 - n). For several comparisons under Holm's correction give
+    ``level`` divided by their number.
 
-    The differences between the runs are not known yet. They are taken to spread no wider than the values themselves,
-    which holds where the two runs correlate at 0.5 or more; and at the least as wide as those of a drop in which single
-    cases lose everything. Sample size of the paired t-test with Guenther's correction (The American Statistician 35,
-    1981); the second from the Poisson distribution of the number of such cases.
+    The differences between the runs are not known yet. Their variance is taken to be that of the values, which is what
+    the luck of two runs gives that correlate at 0.5 (more makes a drop easier to find), and that of a drop in which
+    single cases lose everything. Sample size of the paired t-test with Guenther's correction (The American Statistician
+    35, 1981); and so many of such cases must be expected that there are enough of them with the same power.
     """
     needed = 1 + math.ceil(math.log2(1 / level))  # so many cases that all get worse are significant
     quantile = NormalDist().inv_cdf(1 - level / 2)
     free = len(values) - quantile**2 / 2
-    if len(values) < needed or free <= 0:
+    lost = math.fsum(values)
+    if len(values) < needed or free <= 0 or lost <= 0:
         return None
-    spread = (quantile + NormalDist().inv_cdf(POWER)) * pstdev(values) / math.sqrt(free)
-    lost = [value for value in values if value > 0]
-    single = _mean_of_poisson(needed) * fmean(lost) / len(values) if lost else 0.0
-    drop = max(spread, single)
+    # The drop d solves  free * d**2 = z**2 * (variance + d * size - d**2),  where size is that of one loss.
+    squared = (quantile + NormalDist().inv_cdf(POWER)) ** 2
+    size = math.fsum(value**2 for value in values) / lost
+    half = squared * size / 2
+    root = math.sqrt(half**2 + (free + squared) * squared * pvariance(values))
+    drop = max((half + root) / (free + squared), _mean_of_poisson(needed) * size / len(values))
     return drop if drop <= fmean(values) else None
 
 

@@ -120,6 +120,7 @@ def test_missing_documents_can_be_skipped_and_are_counted(tmp_path: Path) -> Non
     benchmark = three_units(tmp_path, missing_documents="skip")
     prepared = prepare(benchmark, tmp_path)
     assert (prepared.metadata["skipped_documents"], prepared.metadata["skipped_cases"]) == (["B"], 2)
+    assert prepared.metadata["notices"] == ["uda_fin: documents without a file left out: 1, their cases: 2"]
     assert [unit.unit_id for unit in gather(benchmark.run_units(prepared))] == ["A", "C"]
     assert [case.case_id for case in gather(benchmark.cases(prepared))] == ["1", "4"]
 

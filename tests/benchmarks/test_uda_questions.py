@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from pathlib import Path
 
@@ -28,11 +29,11 @@ def test_the_broken_row_of_feta_is_joined_and_warned_of_once(tmp_path: Path) -> 
     assert len(gather(benchmark.run_units(prepared))) == 2
 
 
-def test_where_warnings_are_errors_the_mended_row_is_a_plain_data_error(tmp_path: Path) -> None:
-    """A user who turns warnings into errors gets one message, not a foreign exception."""
+def test_where_warnings_are_errors_the_mended_row_is_a_notice(tmp_path: Path) -> None:
+    """A user who turns warnings into errors can run the published file: the notice is in the prepared metadata."""
     benchmark = UdaBenchmark("feta", write_official(tmp_path, "feta", BROKEN), download=False)
-    with pytest.raises(DataError, match="8114"):
-        prepare(benchmark, tmp_path)
+    (notice,) = prepare(benchmark, tmp_path).metadata["notices"]
+    assert re.search(r"feta_qa\.csv:2: q_uid 8114 is broken over the lines 2 and 3; they were joined", notice)
 
 
 def test_the_same_break_anywhere_else_is_an_error(tmp_path: Path) -> None:

@@ -58,6 +58,14 @@ def test_show(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert (tmp_path / "out.md").read_text(encoding="utf-8").startswith("### ✅ beir_scifact")
 
 
+def test_a_report_file_is_of_one_evaluation(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a run holds several, none is written over another: the message lists them."""
+    write_report(store / "r1" / "vector" / "report.json", report_of([finished("1", {METRIC: 1.0})]))
+    assert main(["runs", "show", "r1", "--runs", str(store), "--report", str(tmp_path / "out.md")]) == 2
+    assert "r1 holds several evaluations, name one: r1/bm25, r1/vector" in capsys.readouterr().err
+    assert not (tmp_path / "out.md").exists()
+
+
 def test_compare(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The others against the first, in the terminal and in a file; a path names a report too."""
     path = str(store / "r2" / "bm25" / "report.json")

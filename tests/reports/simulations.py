@@ -14,9 +14,17 @@ GRADES = np.array([0.0, 0.3155, 0.3869, 0.5, 0.6309, 1.0])
 def graded_runs(generator: np.random.Generator, cases: int, runs: int) -> tuple[Values, Values]:
     """Return pairs of runs of the same quality, shape (cases, runs): hard and easy cases, and luck in both runs.
 
-    The two runs correlate at about 0.7, as two versions of one retrieval system do.
+    The two runs correlate at about 0.8, as two versions of one retrieval system do.
     """
-    easy = generator.beta(0.7, 0.5, (cases, runs))
+    return _graded(generator, generator.beta(0.7, 0.5, (cases, runs)))
+
+
+def lucky_runs(generator: np.random.Generator, cases: int, runs: int) -> tuple[Values, Values]:
+    """Return such pairs with more luck: they correlate at about 0.5."""
+    return _graded(generator, generator.beta(2.2, 1.7, (cases, runs)))
+
+
+def _graded(generator: np.random.Generator, easy: Values) -> tuple[Values, Values]:
     first, second = (generator.binomial(len(GRADES) - 1, easy) for _ in range(2))
     return GRADES[first], GRADES[second]
 

@@ -223,8 +223,8 @@ def test_drops_that_cannot_be_found_are_told_before_the_run() -> None:
     lines = undetectable_drops(baseline, names, (MODE,), labels)
     unsure = "is not sure to be found (power 80 %)"
     assert lines == [
-        f"{MODE}.ndcg@10 no significant drop > 0.01: in 200 cases a drop below 0.110 {unsure}",
-        f"{MODE}.ndcg@10 drop surely <= 0.05: in 200 cases a drop below 0.100 {unsure}",
+        f"{MODE}.ndcg@10 no significant drop > 0.01: in 200 cases a drop below 0.133 {unsure}",
+        f"{MODE}.ndcg@10 drop surely <= 0.05: in 200 cases a drop below 0.119 {unsure}",
     ]
     few = {key: labels[key] for key in list(labels)[:4]}
     (line,) = undetectable_drops(baseline, names[:1], (MODE,), few)

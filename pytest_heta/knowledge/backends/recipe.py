@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -155,7 +156,7 @@ class ServerRecipe:
         from pytest_heta.knowledge.building import chunks_of
 
         digest = sha256(self.fingerprint().encode())
-        chosen = set(keys[:: max(1, len(keys) // QUERIES)][:QUERIES]) if self._columns.hnsw else set()
+        chosen = set(keys[:: max(1, math.ceil(len(keys) / QUERIES))]) if self._columns.hnsw else set()
         probes: list[str] = []
         async for batch in fetch(objects, keys):
             for key, data in batch:
@@ -182,7 +183,8 @@ class ServerRecipe:
             if progress is not None:
                 progress("documents", builder.document_count, len(keys))
                 progress("chunks", builder.chunk_count, None)
-        return await self._in_thread(builder.finish)
+        built: dict[str, Any] = await self._in_thread(builder.finish)
+        return built
 
     def _probe(self, texts: Sequence[str]) -> RecallProbe | None:
         from pytest_heta.knowledge.backends.probe import RecallProbe

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_heta.errors import UsageError
@@ -34,15 +35,17 @@ WRITERS: dict[str, Writer] = {
 
 
 def writer_of(path: Path) -> Writer:
-    """Return the writer of the format that a file's suffix names, in any case.
+    """Return the writer of the format that a file's suffix names, in any case. To be called before a run, too.
 
     Raises:
-        UsageError: No format has this suffix; lists those that exist.
+        UsageError: No format has this suffix (lists those that exist), or what the format needs is not installed.
     """
-    try:
-        return WRITERS[path.suffix.lower()]
-    except KeyError:
-        raise UsageError(f"{path}: no report format has this suffix (known: {', '.join(WRITERS)})") from None
+    suffix = path.suffix.lower()
+    if suffix not in WRITERS:
+        raise UsageError(f"{path}: no report format has this suffix (known: {', '.join(WRITERS)})")
+    if suffix == ".parquet" and find_spec("pyarrow") is None:
+        raise UsageError(f"{path}: Parquet needs pyarrow: pip install 'pytest-heta[parquet]'")
+    return WRITERS[suffix]
 
 
 def write_report_file(
@@ -53,7 +56,7 @@ def write_report_file(
     ``others`` are reports on the same benchmark to compare it with, such as a baseline or those of other recipes.
 
     Raises:
-        UsageError: No format has this suffix, or the other reports are on another benchmark.
+        UsageError: As ``writer_of``, or the other reports are on another benchmark.
         ReportError: A file cannot be written; names it.
     """
     return writer_of(path)(path, report, others)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -47,10 +48,9 @@ def histogram(title: str, series: Sequence[Series], edges: Sequence[float], labe
 
 def count_bins(values: Sequence[float], edges: Sequence[float]) -> list[int]:
     """Return how many values each bin holds; values beyond the edges belong to the outer bins."""
-    counts = [0] * (len(edges) - 1)
+    counts, inner = [0] * (len(edges) - 1), edges[1:-1]
     for value in values:
-        inner = sum(edge <= value for edge in edges[1:-1])
-        counts[inner] += 1
+        counts[bisect_right(inner, value)] += 1
     return counts
 
 
@@ -70,7 +70,7 @@ def time_edges(values: Sequence[float], bins: int = 15) -> list[float]:
 def curves(title: str, depths: Sequence[int], series: Sequence[tuple[str, Sequence[float | None]]]) -> Html:
     """Return a line a series over the depths k, on a logarithmic axis; means, from 0 to at least the highest."""
     known = [value for _, values in series for value in values if value is not None]
-    top = max([*known, 1e-9]) if max(known, default=0) > 1 else _ceiling(max(known, default=1.0))
+    top = _ceiling(max(known, default=1.0))
     span = math.log(depths[-1] / depths[0]) or 1.0
     places = [_LEFT + _INNER * math.log(depth / depths[0]) / span for depth in depths]
     lines = [
@@ -82,8 +82,8 @@ def curves(title: str, depths: Sequence[int], series: Sequence[tuple[str, Sequen
 
 
 def _ceiling(value: float) -> float:
-    """Return the end of an axis: the next of 0.1, 0.2, 0.4, …, 1."""
-    return next(end for end in (0.1, 0.2, 0.4, 0.6, 0.8, 1.0) if value <= end)
+    """Return the end of an axis: the next of 0.1, 0.2, 0.4, …, 1; beyond 1 the value itself."""
+    return next((end for end in (0.1, 0.2, 0.4, 0.6, 0.8, 1.0) if value <= end), value)
 
 
 def _curve(

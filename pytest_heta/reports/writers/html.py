@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
@@ -60,10 +61,9 @@ def html_page(report: EvaluationReport, others: Sequence[EvaluationReport] = (),
     sliced = slice_labels(report)
     page = _page(report, found, sliced)
     room = limit - len(page.encode("utf-8", "replace"))
-    content = PageData(found, sliced)
-    tries = (content.packed(detail) for detail in DETAILS)
-    data = next((data for data in tries if len(data) < room), None) or content.packed(DETAILS[-1])
-    return page.replace(_DATA, data)
+    packed = cache(PageData(found, sliced).packed)
+    fits = bisect_left(DETAILS, True, key=lambda detail: len(packed(detail)) < room)
+    return page.replace(_DATA, packed(DETAILS[min(fits, len(DETAILS) - 1)]))
 
 
 def slice_labels(report: EvaluationReport) -> list[str]:

@@ -63,7 +63,8 @@ class PageData:
 
 
 def _case(key: CaseKey, found: Sequence[Entrant], slice_labels: Sequence[str]) -> dict[str, Any]:
-    result = next(entrant.results[key] for entrant in found if key in entrant.results)
+    results = [entrant.results[key] for entrant in found if key in entrant.results]
+    result = next((one for one in results if one.gold), results[0])  # a case that was not run may have left none
     gold = [[label.original_id or label.document_id, label.relevance, _cut(label.text, 240)] for label in result.gold]
     slices = [f"{label}={value}" for label in slice_labels for value in label_values(result.labels, label)]
     parts = {
@@ -90,7 +91,7 @@ def _facts(result: EvaluationCaseResult | None, metrics: Sequence[str]) -> dict[
         "answer": _cut(result.answer, _LONGEST_QUERY),
         "error": _cut(f"{result.error.error_type}: {result.error.message}", _LONGEST_QUERY) if result.error else None,
         "unscored": reasons[0] if reasons else None,
-        "ms": None if result.latency_ms is None else float(f"{result.latency_ms:.4g}"),
+        "ms": _short(result.latency_ms),
         "node": result.node_id,
         "shallow": result.shallow,
         "status": result.status if result.status != "finished" else None,
@@ -114,7 +115,7 @@ def _hits(result: EvaluationCaseResult, detail: Detail) -> list[list[Any]]:
     kept = []
     for hit in result.hits[: detail.hits]:
         name = hit.document_id or hit.id
-        row: list[Any] = [original.get(name, name), int(hit.document_id in wanted), _rounded(hit.score)]
+        row: list[Any] = [original.get(name, name), int(hit.document_id in wanted), _short(hit.score)]
         kept.append([*row, _cut(hit.text, detail.text)] if hit.text and detail.text else row)
     return kept
 
@@ -131,8 +132,13 @@ def gold_ranks(result: EvaluationCaseResult) -> list[int]:
 
 
 def _rounded(value: float | None) -> float | None:
-    """Four significant decimals: what a table shows."""
+    """Four decimals: what a table shows."""
     return None if value is None else round(value, 4)
+
+
+def _short(value: float | None) -> float | None:
+    """Four digits, however small the number is."""
+    return None if value is None else float(f"{value:.4g}")
 
 
 def _cut(text: str | None, length: int) -> str | None:

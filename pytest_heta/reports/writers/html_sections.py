@@ -11,7 +11,7 @@ from pytest_heta.reports.baseline import CaseKey
 from pytest_heta.reports.findings import error_groups
 from pytest_heta.reports.mode_summary import labels
 from pytest_heta.reports.slices import SLICES, UNLABELLED, label_values
-from pytest_heta.reports.text import ABSENT, benchmark_title, mean, milliseconds, plural, recipe_name, seconds
+from pytest_heta.reports.text import ABSENT, benchmark_title, listed, mean, milliseconds, plural, recipe_name, seconds
 from pytest_heta.reports.writers.charts import curves, histogram, legend, score_edges, time_edges
 from pytest_heta.reports.writers.elements import Html, element, join, section, table
 from pytest_heta.reports.writers.entrants import Entrant, all_metrics, family_and_depth, headline_metrics
@@ -28,7 +28,7 @@ def header(report: EvaluationReport, found: Sequence[Entrant]) -> Html:
     ]
     verdict = element("p", "; ".join(words), class_="verdict bad" if failed or unfinished else "verdict good")
     cases = len({(case.unit_id, case.case_id) for case in report.cases})
-    facts = f"{plural(cases, 'case')}, {plural(len(report.query_modes), 'mode')}, {report.created_at}"
+    facts = listed([plural(cases, "case"), plural(len(report.query_modes), "mode"), report.created_at])
     names = labels(report.metrics)
     tiles = [_tile(names[metric], mean(found[0].mean(metric))) for metric in headline_metrics(report.metrics, most=5)]
     tiles.append(_tile("latency p95, ms", milliseconds(_p95(found[0]))))

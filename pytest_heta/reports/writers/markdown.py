@@ -112,7 +112,7 @@ def _means(found: Sequence[Entrant]) -> Iterator[str]:
     yield f"| latency p95, ms | {' | '.join(cells)} |"
     if rest:
         yield ""
-        yield "A difference is the first column minus the one before it."
+        yield "A difference is the first column minus the one to its left."
 
 
 def _table_head(columns: Sequence[str], numbers: int) -> Iterator[str]:

@@ -191,13 +191,14 @@
     const cell = make("td");
     cell.colSpan = columns.length;
     line.append(cell);
-    cell.append(make("div", row.query));
     const facts = Object.entries(row.case.labels || {}).map(([name, value]) => `${name}: ${value}`);
     if (row.case.unit) facts.unshift(`run unit: ${row.case.unit}`);
     cell.append(make("div", facts.join(" · "), "dim"));
     if (row.case.gold) cell.append(make("h3", "expected"), goldList(row.case.gold));
     const results = paired ? [Number(byId("shown").value), Number(byId("against").value)] : [0];
-    for (const entrant of new Set(results)) addResult(cell, entrant, data.results[entrant][row.order]);
+    const sides = make("div", null, "sides");
+    sides.append(...[...new Set(results)].map((entrant) => makeResult(entrant, data.results[entrant][row.order])));
+    cell.append(sides);
     return line;
   }
 
@@ -211,9 +212,13 @@
     return list;
   }
 
-  function addResult(cell, entrant, result) {
+  function makeResult(entrant, result) {
+    const cell = make("div");
     cell.append(make("h3", data.entrants[entrant]));
-    if (!result) return cell.append(make("div", "this case is not part of it", "dim"));
+    if (!result) {
+      cell.append(make("div", "this case is not part of it", "dim"));
+      return cell;
+    }
     if (result.error) cell.append(make("div", result.error, "bad"));
     if (result.status === "not_run") cell.append(make("div", "was not run", "bad"));
     if (result.unscored) cell.append(make("div", `unscored: ${result.unscored}`, "dim"));
@@ -226,6 +231,7 @@
     });
     cell.append(scores, hitList(result));
     if (result.node) cell.append(make("div", result.node, "dim"));
+    return cell;
   }
 
   function hitList(result) {
@@ -300,4 +306,7 @@
       next.focus();
     }
   }
-})();
+})().catch((error) => {
+  document.getElementById("broken").hidden = false;
+  throw error;
+});

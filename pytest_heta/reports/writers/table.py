@@ -10,7 +10,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_heta.errors import UsageError
 from pytest_heta.records import EvaluationCaseResult, EvaluationReport
 from pytest_heta.reports.text import recipe_name
 from pytest_heta.reports.whole_file import write_whole
@@ -104,7 +103,6 @@ def write_parquet(path: Path, report: EvaluationReport, others: Sequence[Evaluat
     """Write the rows as Parquet, with the same columns as CSV, typed.
 
     Raises:
-        UsageError: pyarrow is not installed.
         ReportError: The file cannot be written.
     """
     write_whole(path, (_parquet(list(rows((report, *others)))),))
@@ -112,10 +110,7 @@ def write_parquet(path: Path, report: EvaluationReport, others: Sequence[Evaluat
 
 
 def _parquet(table: Sequence[Row]) -> bytes:
-    try:
-        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ModuleNotFoundError as error:
-        raise UsageError("Parquet needs pyarrow: pip install 'pytest-heta[parquet]'") from error
+    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     schema = _schema(arrow)
     sink = arrow.BufferOutputStream()
     with parquet.ParquetWriter(sink, schema) as writer:

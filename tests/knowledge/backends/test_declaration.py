@@ -21,17 +21,7 @@ from tests.knowledge.backends.conftest import Started
 from tests.knowledge.backends.zoo import WordEmbedder, build, hybrid, vectors, words
 from tests.shared_data import ROOT
 
-CLIENTS = {
-    "numpy",
-    "psycopg",
-    "psycopg_pool",
-    "pgvector",
-    "lancedb",
-    "pyarrow",
-    "pymilvus",
-    "opensearchpy",
-    "wordllama",
-}
+CLIENTS = {"numpy", "psycopg", "psycopg_pool", "pgvector", "lancedb", "pyarrow", "pymilvus", "opensearchpy"}
 
 
 @pytest.mark.parametrize(

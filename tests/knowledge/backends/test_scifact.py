@@ -68,6 +68,13 @@ class SciFact:
     queries: dict[str, str]
     judged: dict[str, dict[str, int]]
 
+    def part(self, of: int) -> SciFact:
+        """Return one in ``of`` queries, with one in ``of`` documents and those that are relevant to them."""
+        queries = dict(list(self.queries.items())[::of])
+        judged = {query: self.judged[query] for query in queries}
+        keys = {*list(self.texts)[::of], *(raw(document) for grades in judged.values() for document in grades)}
+        return SciFact({key: text for key, text in self.texts.items() if key in keys}, queries, judged)
+
     def ndcg(self, responses: Sequence[QueryResponse]) -> float:
         """Return trec_eval's mean nDCG@10."""
         run: dict[str, dict[str, float]] = {}
@@ -122,12 +129,11 @@ def test_vectors_score_the_same_in_every_engine(
     kb.close()
 
 
-@pytest.mark.parametrize(("kind", "lowest"), [("pgvector", 0.58), ("lancedb", 0.66), ("opensearch", 0.62)])
+@pytest.mark.parametrize(("kind", "lowest"), [("pgvector", 0.62), ("lancedb", 0.71), ("opensearch", 0.69)])
 def test_full_text_finds_what_it_should(started: Started, kind: str, lowest: float, scifact: SciFact) -> None:
-    """Full-text search reaches the nDCG@10 that was measured for the engine on 60 queries (BM25 of bm25s: 0.708)."""
+    """Full-text search reaches the nDCG@10 that was measured for the engine on a fifth of SciFact."""
     server = started(kind)
-    some = dict(list(scifact.queries.items())[:60])
-    scifact = SciFact(scifact.texts, some, {query: scifact.judged[query] for query in some})
+    scifact = scifact.part(5)
     kb = build(ServerRecipe(kind, server=server, modes={"full_text_search": FullText()}), scifact.texts)
     found = kb.query_many(list(scifact.queries.values()), mode="full_text_search", top_k=20)
     assert lowest <= scifact.ndcg(found) <= lowest + 0.04

@@ -31,9 +31,14 @@ class Browser:
         self._client, self._session = client, ""
         self._session = "/" + self._ask("POST", "/session", capabilities={"alwaysMatch": wanted})["sessionId"]
 
+    def visit(self, path: Path) -> None:
+        """Open a file and forget what the console said before."""
+        self.errors()
+        self._ask("POST", "/url", url=path.as_uri())
+
     def open(self, path: Path) -> None:
         """Open a file and wait for the table of cases."""
-        self._ask("POST", "/url", url=path.as_uri())
+        self.visit(path)
         self.wait("!document.getElementById('cases').hidden")
 
     def run(self, script: str, *arguments: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def test_parquet_holds_the_same_rows_typed(tmp_path: Path) -> None:
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One message with the command, and no file."""
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UsageError, match=r"pip install 'pytest-heta\[parquet\]'"):
         write_report_file(tmp_path / "r.parquet", _report())
     assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,1 @@
+"""Suites, sample data and measurements."""

@@ -1,0 +1,1 @@
+"""Measurements, as commands that anyone can run."""
