@@ -11,6 +11,7 @@ from pytest_heta.records import BenchmarkDocument, BenchmarkManifest, QueryResul
 _RAW = re.compile(r"raw/benchmarks/[^/]+/[^/]+/([^/]+)/")
 _SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _LONGEST_ID = 150
+_CUT_ESCAPE = re.compile(r"=[0-9A-F]?$")
 
 
 def document_folder(manifest: BenchmarkManifest, document_id: str) -> str:
@@ -50,14 +51,15 @@ def safe_document_id(original: str) -> str:
     """Return the file-name form of an id: injective, and the identity on letters, digits and ``._-``.
 
     Every other byte of the UTF-8 form becomes ``=XX``, as does a leading dot. A form longer than 150 characters keeps
-    its first 80 and ends in ``=~`` and the sha256 of the whole; no short form can contain ``=~``.
+    its first 80 at most and ends in ``=~`` and the sha256 of the whole; no short form can contain ``=~``.
     """
     raw = original.encode("utf-8", "surrogatepass")
     safe = "".join(chr(byte) if byte in _SAFE else f"={byte:02X}" for byte in raw)
     if safe.startswith("."):
         safe = "=2E" + safe[1:]
     if len(safe) > _LONGEST_ID:
-        safe = f"{safe[:80]}=~{sha256(raw).hexdigest()}"
+        # Cut at a whole escape, so that every form is made of whole ones.
+        safe = f"{_CUT_ESCAPE.sub('', safe[:80])}=~{sha256(raw).hexdigest()}"
     return safe
 
 

@@ -87,11 +87,15 @@ def _warn(message: str) -> None:
     warnings.warn(message, stacklevel=2)
 
 
-def new_facts(durations: Mapping[str, float], selection: Mapping[str, Any] | None = None) -> RunFacts:
+def new_facts(
+    durations: Mapping[str, float],
+    selection: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> RunFacts:
     """Return the facts of a run that ends now, with a report id of its own."""
     now = datetime.now(UTC)
     report_id = f"{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
-    return RunFacts(report_id, now.isoformat(timespec="seconds"), durations, selection or {})
+    return RunFacts(report_id, now.isoformat(timespec="seconds"), durations, selection or {}, metadata or {})
 
 
 def _default_workspace() -> BenchmarkWorkspace:

@@ -16,6 +16,7 @@ from pytest_heta.records import (
     EvaluationCaseResult,
     EvaluationError,
     EvaluationScore,
+    GoldLabel,
     QueryResponse,
     QueryResult,
 )
@@ -61,7 +62,7 @@ def finished_result(
             "labels": case.labels,
             "scores": tuple(scores),
             "hits": [_hit(result, keep_texts) for result in response.results],
-            "gold": [_gold(evidence, keep_texts) for evidence in case.expected.evidence],
+            "gold": _golds(case, keep_texts),
             "answer": response.answer,
             "error": error,
             "asked_at": outcome.asked_at,
@@ -84,6 +85,7 @@ def errored_result(
         status="errored",
         query=case.query,
         labels=case.labels,
+        gold=_golds(case),
         error=error,
         asked_at=outcome.asked_at if outcome else None,
         latency_ms=outcome.latency_ms if outcome else None,
@@ -93,7 +95,13 @@ def errored_result(
 def not_run_result(unit_id: str, case: BenchmarkCase, mode: str) -> EvaluationCaseResult:
     """Return the result of a case that was planned and never asked."""
     return EvaluationCaseResult(
-        unit_id=unit_id, case_id=case.case_id, mode=mode, status="not_run", query=case.query, labels=case.labels
+        unit_id=unit_id,
+        case_id=case.case_id,
+        mode=mode,
+        status="not_run",
+        query=case.query,
+        labels=case.labels,
+        gold=_golds(case),
     )
 
 
@@ -108,12 +116,16 @@ def _hit(result: QueryResult, keep_texts: bool) -> dict[str, Any]:
     }
 
 
-def _gold(evidence: BenchmarkEvidence, keep_texts: bool) -> dict[str, Any]:
-    """Return the fields of a GoldLabel."""
+def _golds(case: BenchmarkCase, keep_texts: bool = False) -> tuple[GoldLabel, ...]:
+    """Return the case's evidence as it is recorded."""
+    return tuple(_gold(evidence, keep_texts) for evidence in case.expected.evidence)
+
+
+def _gold(evidence: BenchmarkEvidence, keep_texts: bool) -> GoldLabel:
     prefix = evidence.locator.get("source_key_prefix") or evidence.locator.get("source_key") or ""
-    return {
-        "document_id": document_id_of_key(str(prefix)) or evidence.locator.get("document_id") or evidence.reference_id,
-        "relevance": evidence.metadata.get("relevance", 1),
-        "original_id": evidence.metadata.get("beir_doc_id"),
-        "text": evidence.text if keep_texts else None,
-    }
+    return GoldLabel(
+        document_id=document_id_of_key(str(prefix)) or evidence.locator.get("document_id") or evidence.reference_id,
+        relevance=evidence.metadata.get("relevance", 1),
+        original_id=evidence.metadata.get("beir_doc_id"),
+        text=evidence.text if keep_texts else None,
+    )

@@ -27,8 +27,8 @@ class LlamaIndexRecipe(FrameworkRecipe):
     """Asks what ``build`` returns: an index, a retriever, or a query engine, whose answer and source nodes are scored.
 
     ``build`` gets LlamaIndex Documents with their ids; the nodes made of them keep ``document_id`` and ``source_key``
-    in their metadata, which neither embeddings nor prompts see. Without ``needs_documents`` the metadata of the nodes, or
-    the ids of their documents, must name the benchmark's documents.
+    in their metadata, which neither embeddings nor prompts see. Without ``needs_documents`` the metadata of the nodes,
+    or the ids of their documents, must name the benchmark's documents.
     """
 
     kind = MODE

@@ -167,6 +167,7 @@ class LocalObjectStore:
 
     def _write_large(self, key: bytes, data: bytes) -> str:
         # A name of its own for each version: nobody ever sees a half-written or an exchanged file.
+        self._large.mkdir(parents=True, exist_ok=True)
         path = self._large / f"{sha256(key).hexdigest()[:16]}-{uuid4().hex}"
         with path.open("xb") as file:
             file.write(data)

@@ -29,6 +29,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
 
 
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare our hooks."""
+    from pytest_heta.plugin import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
 def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
     """Make the recipe files arguments, so that pytest collects them."""
     known = early_config.known_args_namespace
@@ -44,7 +51,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         return None
     from pytest_heta.plugin.start import print_known_benchmarks
 
-    return print_known_benchmarks()
+    return print_known_benchmarks(config)
 
 
 def pytest_configure(config: pytest.Config) -> None:

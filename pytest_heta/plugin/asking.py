@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from pytest_heta.plugin.nodes import CaseItem, UnitNode
 
 
-class BuildFailed(Exception):
-    """The knowledge base of a unit cannot be built: the error of each of its cases."""
+class BuildFailed(pytest.fail.Exception):  # type: ignore[name-defined, misc]  # pytest types it as an attribute
+    """The knowledge base of a unit cannot be built: the error of each of its cases, which pytest shows in one line."""
 
     def __init__(self, error: EvaluationError) -> None:
         """Keep the record of what went wrong."""
-        super().__init__(_told(error))
+        super().__init__(_told(error), pytrace=False)
         self.error = error
 
 

@@ -125,8 +125,8 @@ class AffinityScheduling(LoadScheduling):  # type: ignore[misc]
         return str(crashed)
 
     def _give_back(self, items: list[int]) -> None:
-        assert self.collection is not None
-        for affinity, run in groupby(items, key=lambda item: self._affinity_of(self.collection[item])):
+        nodeids = self.collection or []
+        for affinity, run in groupby(items, key=lambda item: self._affinity_of(nodeids[item])):
             self._queue.give_back(affinity, list(run))
         for node in self.node2pending:
             self.check_schedule(node)

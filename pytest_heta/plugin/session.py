@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_heta.benchmarks.registry import resolve_benchmark
+from pytest_heta.benchmarks.registry import Family, resolve_benchmark
 from pytest_heta.engine.cache import KnowledgeBaseCache
 from pytest_heta.engine.config import RunnerConfig
 from pytest_heta.engine.evaluation import Evaluation
@@ -26,6 +27,7 @@ from pytest_heta.errors import ReportError, UsageError
 from pytest_heta.locations import default_cache_dir, kb_cache_dir
 from pytest_heta.plugin.names import node_names
 from pytest_heta.plugin.options import option_value
+from pytest_heta.plugin.progress import BuildProgress
 from pytest_heta.plugin.specs import EvaluationSpec, specs_of_options, with_options
 from pytest_heta.plugin.suites import SUFFIX, read_suite
 from pytest_heta.records import BenchmarkCase, BenchmarkWorkspace, EvaluationCaseResult, KnowledgeBaseReport
@@ -107,6 +109,7 @@ class HetaSession:
         self._anchored: dict[Path, list[AnchoredEvaluation]] = {}
         self._run_id: str = worker_input(config, "run_id") or new_run_id()
         self._writer: str = getattr(config, "workerinput", {}).get("workerid", "main")
+        self.progress = BuildProgress(config)
         self.receive: Receiver | None = None
         self._journals: dict[str, JournalWriter | None] = {}
         self._collector: RareCollector | None = None
@@ -132,7 +135,13 @@ class HetaSession:
         for group in self._anchored.values():
             yield from group
 
-    def worker_input(self) -> dict[str, Any]:
+    def benchmark_families(config: pytest.Config) -> dict[str, Family]:
+    """Return the benchmark families that the hook gives; of two with one name the first implementation's."""
+    found: list[Mapping[str, Family]] = config.pluginmanager.hook.pytest_heta_benchmarks(config=config)
+    return {name: family for families in reversed(found) for name, family in families.items()}
+
+
+def worker_input(self) -> dict[str, Any]:
         """Return what an xdist worker must know of the run: exact builtins only."""
         return {"heta_start_ns": self._start_ns, "heta_run_id": self._run_id}
 
@@ -192,7 +201,9 @@ class HetaSession:
 
     async def _evaluation(self, spec: EvaluationSpec, several: bool) -> AnchoredEvaluation:
         started = time.perf_counter()
-        benchmark = resolve_benchmark(spec.benchmark, root=spec.root, download=self.download)
+        benchmark = resolve_benchmark(
+            spec.benchmark, root=spec.root, download=self.download, families=benchmark_families(self.config)
+        )
         recipe = await load_recipe(spec.recipe)
         plan = await make_plan(benchmark, self.workspace, limit=spec.limit)
         manifest = plan.manifest
@@ -204,6 +215,7 @@ class HetaSession:
             name=f"{manifest.name}-{spec.recipe.label}",
             config=self._settings_for(spec),
             cache=self._cache,
+            progress=partial(self.progress, manifest.name),
         )
         name = f"{manifest.name}@{manifest.split}"
         return AnchoredEvaluation(

@@ -12,7 +12,7 @@ from pytest_heta.engine.evaluation import Evaluation
 from pytest_heta.errors import HetaError
 from pytest_heta.plugin.controller import Controller
 from pytest_heta.plugin.nodes import CaseItem
-from pytest_heta.plugin.session import HetaSession
+from pytest_heta.plugin.session import HetaSession, benchmark_families
 from pytest_heta.plugin.workers import WorkerListener
 from pytest_heta.records import BenchmarkCase
 from pytest_heta.reports.collector import collector_paused
@@ -33,9 +33,9 @@ def _file_of(recipe: str) -> str:
     return head if colon and head.endswith(".py") and attribute.isidentifier() else recipe
 
 
-def print_known_benchmarks() -> int:
+def print_known_benchmarks(config: pytest.Config) -> int:
     """Print what ``--heta-benchmark`` knows, one a line."""
-    print(*known_benchmarks(), sep="\n")
+    print(*known_benchmarks(benchmark_families(config)), sep="\n")
     return 0
 
 
@@ -48,16 +48,20 @@ def start(config: pytest.Config) -> HetaSession:
     """
     try:
         heta = HetaSession(config)
+        if not hasattr(config, "workerinput"):
+            _register_controller(config, heta)
     except HetaError as error:
         raise pytest.UsageError(str(error)) from error
     # Early, so that it comes late: after pytest's own collecting at the end, which has nothing to find here.
     config.add_cleanup(heta.let_collector_be)
-    if not hasattr(config, "workerinput"):
-        controller = Controller(config, heta)
-        config.pluginmanager.register(controller, "heta-controller")
-        if config.getoption("dist", "no") != "no":
-            config.pluginmanager.register(WorkerListener(controller, heta), "heta-workers")
     return heta
+
+
+def _register_controller(config: pytest.Config, heta: HetaSession) -> None:
+    controller = Controller(config, heta)
+    config.pluginmanager.register(controller, "heta-controller")
+    if config.getoption("dist", "no") != "no":
+        config.pluginmanager.register(WorkerListener(controller, heta), "heta-workers")
 
 
 def load_everything(heta: HetaSession) -> None:

@@ -131,15 +131,19 @@ LEFT_OUT = "left out"
 """What a score's ``metadata["official"]`` says where the benchmark's own script would not count the case."""
 
 
-def official_summary(report: EvaluationReport) -> dict[str, float]:
+def official_summary(report: EvaluationReport, mode: str | None = None) -> dict[str, float]:
     """Return the means as the benchmarks' own scripts print them: over what these count, failed cases left out.
+
+    Those of one mode, or of all where there is none given.
 
     BEIR averages over the queries present in the run. UDA skips missing predictions: its metrics give these 0 and say
     ``left out``. Keys as in ``score_summary``; equal to it where nothing is left out, absent where everything is.
     """
     values: dict[str, list[float]] = {}
     for result in report.cases:
-        for score in result.scores if result.status == "finished" else ():
+        if result.status != "finished" or mode not in (None, result.mode):
+            continue
+        for score in result.scores:
             if score.value is not None and score.metadata.get("official") != LEFT_OUT:
                 values.setdefault(f"{result.mode}.{score.name}", []).append(score.value)
     return {key: _total(values[key], len(values[key])) for key in report.score_summary if key in values}

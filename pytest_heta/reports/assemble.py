@@ -12,6 +12,7 @@ from pytest_heta.engine.evaluation import Evaluation
 from pytest_heta.records import EvaluationCaseResult, EvaluationReport, KnowledgeBaseReport
 from pytest_heta.reports.aggregate import latency_summary, summarize_scores
 from pytest_heta.reports.gates import check_report
+from pytest_heta.reports.provenance import mask_report
 from pytest_heta.reports.thresholds import Threshold
 
 _LIBRARIES = ("pytest-heta", "pytest", "pytest-xdist", "numpy", "pydantic")
@@ -35,7 +36,10 @@ def assemble_report(
     facts: RunFacts,
     thresholds: Iterable[Threshold] = (),
 ) -> EvaluationReport:
-    """Aggregate the results, one for each planned case and mode and in plan order, and judge the thresholds."""
+    """Aggregate the results, one for each planned case and mode and in plan order, and judge the thresholds.
+
+    Secrets in what the recipe and its errors say are masked.
+    """
     summary, counts = summarize_scores(results, evaluation.modes, evaluation.metrics)
     seconds = {mode: busy_seconds(result for result in results if result.mode == mode) for mode in evaluation.modes}
     report = EvaluationReport(
@@ -54,9 +58,13 @@ def assemble_report(
         latency=latency_summary(results, evaluation.modes, seconds),
         versions=versions(evaluation.recipe.recipe),
         cases=tuple(results),
-        metadata={"concurrency": evaluation.concurrency, **facts.metadata},
+        metadata={
+            "concurrency": evaluation.concurrency,
+            "notices": list(evaluation.plan.prepared.metadata.get("notices", ())),
+            **facts.metadata,
+        },
     )
-    return report.model_copy(update={"gates": check_report(thresholds, report)})
+    return mask_report(report.model_copy(update={"gates": check_report(thresholds, report)}))
 
 
 def busy_seconds(results: Iterable[EvaluationCaseResult]) -> float:

@@ -32,8 +32,10 @@ def error_groups(report: EvaluationReport) -> list[ErrorGroup]:
 
 
 def _failures(report: EvaluationReport) -> Iterator[tuple[str, str]]:
+    asked = {result.unit_id for result in report.cases}
     for base in report.knowledge_bases:
-        if base.error is not None:
+        # Where a unit has cases, each of them carries the error of its knowledge base.
+        if base.error is not None and base.unit_id not in asked:
             yield f"knowledge base {base.name}", f"{base.error.error_type}: {base.error.message}"
     for result in report.cases:
         place = f"case {result.case_id} ({result.mode})"

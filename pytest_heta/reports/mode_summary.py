@@ -23,7 +23,7 @@ def mode_lines(report: EvaluationReport, mode: str, width: int) -> Iterator[Line
     yield from _means(report, mode, mode, report.score_summary, width)
     yield from _counts(report, mode, width)
     yield from _queries(report, mode, width)
-    official = official_summary(report)
+    official = official_summary(report, mode)
     if any(official.get(key) != report.score_summary.get(key) for key in _keys(report, mode)):
         words = "official view: what the benchmark's own script would print, failures left out"
         yield Line(fit(f"  {words}", width), "dim")

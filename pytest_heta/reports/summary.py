@@ -40,6 +40,8 @@ def _header(report: EvaluationReport, width: int) -> Iterator[Line]:
     if report.durations:
         times = (f"{name.removesuffix('_seconds')} {seconds(value)}" for name, value in report.durations.items())
         yield from wrapped(f"time: {listed(list(times))}", width)
+    for notice in report.metadata.get("notices", ()):
+        yield from wrapped(f"note: {one_line(str(notice))}", width)
 
 
 def _knowledge_bases(report: EvaluationReport) -> str:

@@ -181,3 +181,18 @@ def test_processes_write_to_one_folder_at_once(tmp_path: Path) -> None:
 
     assert asyncio.run(read()) == [*(f"a/{n:03}" for n in range(100)), *(f"b/{n:03}" for n in range(100)), "both"]
     assert list((tmp_path / "large").iterdir()) == []
+
+
+def test_first_object_may_be_large(tmp_path: Path) -> None:
+    """A store whose first object is too large to lie in the database keeps it beside, in a folder made for that."""
+    large = bytes(2 << 20)
+
+    async def round_trip() -> bytes:
+        store = LocalObjectStore(tmp_path / "new" / "store")
+        try:
+            await store.put("key", large)
+            return await store.get("key")
+        finally:
+            await store.aclose()
+
+    assert asyncio.run(round_trip()) == large

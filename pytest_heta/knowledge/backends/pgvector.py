@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _COLUMNS = "row, source_key, chunk_index, page_index, char_start, char_end, text"
 _CONNECTIONS = 8
 _CONNECT_SECONDS = 30.0
+_LARGEST_EF_SEARCH = 1000
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ class PgTable:
     def __init__(self, uri: str, name: str, columns: Columns) -> None:
         self._psycopg, self._pgvector = require("psycopg", "pgvector"), require("pgvector", "pgvector")
         self._name, self._columns = name, columns
-        with self._psycopg.connect(uri) as connection:
+        # IF NOT EXISTS does not keep two connections from making it at once.
+        with suppress(self._psycopg.errors.UniqueViolation), self._psycopg.connect(uri) as connection:
             connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         pools = require("psycopg_pool", "pgvector")
         self._pool = pools.ConnectionPool(
@@ -117,7 +120,8 @@ class PgTable:
     def count(self) -> int | None:
         """Return the number of rows, or None where there is no such table."""
         try:
-            return int(self._fetch(f"SELECT count(*) FROM {self._name}")[0][0])
+            with self._pool.connection() as connection:
+                return int(connection.execute(f"SELECT count(*) FROM {self._name}").fetchone()[0])
         except self._psycopg.errors.UndefinedTable:
             return None
 
@@ -170,10 +174,13 @@ class PgTable:
             found[number - 1].append((StoredChunk(*columns), float(score)))
         return found
 
-    def _fetch(self, statement: str, values: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
+    def _fetch(self, statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
         with self._pool.connection() as connection:
-            if self._columns.hnsw:
-                connection.execute(f"SET LOCAL hnsw.ef_search = {self._columns.hnsw.ef_search:d}")
+            if graph := self._columns.hnsw:
+                # The first scan finds ef_search rows at most, and ef_search has a limit; iterating finds the rest.
+                candidates = min(max(graph.ef_search, values["k"]), _LARGEST_EF_SEARCH)
+                connection.execute(f"SET LOCAL hnsw.ef_search = {candidates:d}")
+                connection.execute("SET LOCAL hnsw.iterative_scan = strict_order")
             rows: list[tuple[Any, ...]] = connection.execute(statement, values).fetchall()
             return rows
 

@@ -6,11 +6,25 @@ import numpy as np
 import pytest
 
 from pytest_heta.errors import UnknownNameError
+from pytest_heta.knowledge.backends import Hnsw, ServerRecipe
 from pytest_heta.knowledge.fusion import fuse
 from pytest_heta.knowledge.ranking import Ranking
 from tests.knowledge import helpers
 from tests.knowledge.backends.conftest import Started
-from tests.knowledge.backends.zoo import EMBEDDED, GRAPHS, TEXTS, VECTORS, WORDS, build, graph, hybrid, vectors, words
+from tests.knowledge.backends.zoo import (
+    EMBEDDED,
+    GRAPHS,
+    TEXTS,
+    VECTORS,
+    WORDS,
+    WordEmbedder,
+    build,
+    graph,
+    hybrid,
+    vectors,
+    words,
+)
+from tests.knowledge.helpers import raw
 
 QUERIES = ("otter near the river", "where does the wolf sleep", "quiet valley", "42 !!!", "the stork hunts")
 
@@ -110,4 +124,15 @@ def test_an_approximate_index_reports_its_recall(started: Started, kind: str) ->
     assert measured["queries"] == len(TEXTS) - 1
     found = kb.query("otter near the river", mode="vector_search", top_k=3).results
     assert "otter_river" in {hit.source["document_id"] for hit in found}
+    kb.close()
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_an_approximate_index_gives_as_many_as_asked(started: Started, kind: str) -> None:
+    """More results than ef_search are found where they are asked for, also beyond what a first scan can hold."""
+    texts = {raw(str(number)): f"otter {number}" for number in range(1200)}
+    modes = {"vector_search": Hnsw(WordEmbedder(), ef_search=10)}
+    kb = build(ServerRecipe("zoo", server=started(kind), modes=modes), texts)
+    for top_k in (40, 1100):
+        assert len(kb.query("otter", mode="vector_search", top_k=top_k).results) == top_k
     kb.close()

@@ -1,0 +1,37 @@
+"""Going on where a run was interrupted: what it finished, and why that cannot be taken over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pytest_heta.engine.journal import JournalHeader, explain_difference, read_journal
+from pytest_heta.records import EvaluationCaseResult
+
+ResultKey = tuple[str, str, str]
+"""Unit id, case id, mode."""
+
+
+def finished_results(
+    folder: Path, header: JournalHeader, *, notice: Callable[[str], None]
+) -> dict[ResultKey, EvaluationCaseResult]:
+    """Return what the run in ``folder`` finished of the evaluation that ``header`` describes.
+
+    Only what has a response and all its scores is finished; what errored is to be asked again. Another selection of
+    the cases does not matter. Where nothing can be taken over, or a line is torn, ``notice`` is told why.
+
+    Raises:
+        ReportError: the journal cannot be read, or is that of several evaluations.
+    """
+    before, results = read_journal(folder, notice=notice)
+    if before is None:
+        notice(f"{folder} holds no journal, so nothing can be resumed: everything is asked anew")
+        return {}
+    if differences := explain_difference(before, header, ignore=("selection",)):
+        notice(f"{folder} was another evaluation, so everything is asked anew: {'; '.join(differences)}")
+        return {}
+    return {
+        (result.unit_id, result.case_id, result.mode): result
+        for result in results
+        if result.status == "finished" and result.error is None
+    }

@@ -1,0 +1,55 @@
+"""What the process that reports knows of one evaluation while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pytest_heta.engine.scoring import not_run_result
+from pytest_heta.plugin.session import AnchoredEvaluation, PlannedCase
+from pytest_heta.records import EvaluationCaseResult, KnowledgeBaseReport
+
+
+class Gathered:
+    """What is known of one evaluation: which items were selected, in plan order, and what came of them."""
+
+    def __init__(self, prefix: str, anchored: AnchoredEvaluation) -> None:
+        """Begin with nothing selected; ``prefix`` is the node id of the benchmark's node."""
+        self.prefix, self.anchored = prefix, anchored
+        self.planned: dict[str, PlannedCase] = {
+            f"{prefix}::{unit}::{name}": planned
+            for unit, items in anchored.units.items()
+            for name, planned in items.items()
+        }
+        self.selected: set[str] = set()
+        self.results: dict[str, EvaluationCaseResult] = {}
+        self.knowledge_bases: dict[str, KnowledgeBaseReport] = {}
+
+    def add(self, nodeid: str, result: EvaluationCaseResult, knowledge_bases: Iterable[KnowledgeBaseReport]) -> None:
+        """Note a result; that of a second try of the same item replaces the first."""
+        self.results[nodeid] = result
+        for kb in knowledge_bases:
+            known = self.knowledge_bases.get(kb.unit_id)
+            # Of several workers that opened it, the one that built it tells how.
+            if known is None or known.cached:
+                self.knowledge_bases[kb.unit_id] = kb
+
+    def ordered_results(self) -> list[EvaluationCaseResult]:
+        """Return a result for each selected item, in plan order; those without one were not run."""
+        return [
+            self.results.get(nodeid) or _not_run(nodeid, planned)
+            for nodeid, planned in self.planned.items()
+            if nodeid in self.selected
+        ]
+
+    def selection(self) -> dict[str, Any]:
+        """Return what was selected out of how many, for the report."""
+        plan, spec = self.anchored.evaluation.plan, self.anchored.spec
+        modes = len(self.anchored.evaluation.modes)
+        found = {"cases": plan.case_count, "items": plan.case_count * modes, "selected": len(self.selected)}
+        return found | ({"limit": spec.limit} if spec.limit else {})
+
+
+def _not_run(nodeid: str, planned: PlannedCase) -> EvaluationCaseResult:
+    result = not_run_result(planned.unit.unit.unit_id, planned.case, planned.mode)
+    return result.model_copy(update={"node_id": nodeid})

@@ -1,0 +1,80 @@
+"""How a build goes on: a live line on a terminal, a line now and then in a log, nothing under ``-q``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import pytest
+
+LIVE_SECONDS, LOG_SECONDS = 0.25, 30.0
+_QUIET_AT_FIRST = 1.5
+_ERASE = "\r\x1b[K"
+
+
+class BuildProgress:
+    """Takes the progress of builds, from whichever thread, and shows it while the items wait for them.
+
+    A worker of xdist has no terminal of its own: its lines go to the error stream, which is the controller's.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        """Find out where lines can go."""
+        self._config = config
+        self._terminal: Any = config.pluginmanager.getplugin("terminalreporter")
+        self._worker: str | None = getattr(config, "workerinput", {}).get("workerid")
+        self._silent = config.getoption("verbose", 0) < 0 or (self._terminal is None and self._worker is None)
+        self._live = self._terminal is not None and self._terminal.isatty
+        self._started: dict[tuple[str, str], float] = {}
+        self._shown_at = 0.0
+        self._line_is_open = False
+
+    def __call__(self, name: str, stage: str, done: int, total: int | None) -> None:
+        """Show that ``done`` of ``total`` are through a stage of building ``name``, if it is time to."""
+        now = time.monotonic()
+        began = self._started.setdefault((name, stage), now)
+        pause = LIVE_SECONDS if self._live else LOG_SECONDS
+        if self._silent or now - began < min(pause, _QUIET_AT_FIRST) or now - self._shown_at < pause:
+            return
+        self._shown_at = now
+        self._show(progress_text(name, stage, done, total, now - began))
+
+    def clear(self) -> None:
+        """Take the live line away: the build is over."""
+        self._started.clear()
+        if self._line_is_open:
+            self._terminal.write(_ERASE, flush=True)
+            self._line_is_open = False
+
+    def _show(self, text: str) -> None:
+        if self._worker:
+            self._show_from_worker(f"[{self._worker}] {text}")
+        elif not self._live:
+            self._terminal.ensure_newline()
+            self._terminal.write_line(text)
+        else:
+            if not self._line_is_open:
+                self._terminal.ensure_newline()
+            width = self._config.get_terminal_writer().fullwidth - 1
+            self._terminal.write(_ERASE + text[:width], flush=True)
+            self._line_is_open = True
+
+    def _show_from_worker(self, text: str) -> None:
+        capture: Any = self._config.pluginmanager.getplugin("capturemanager")
+        with capture.global_and_fixture_disabled():
+            print(text, file=sys.stderr, flush=True)
+
+
+def progress_text(name: str, stage: str, done: int, total: int | None, seconds: float) -> str:
+    """Say how far a stage is: what is done, of how many, how fast, and how long it may still take."""
+    rate = done / seconds if seconds > 0 else 0.0
+    text = f"building {name}: {done:,}{f' of {total:,}' if total else ''} {stage}, {rate:,.0f}/s"
+    if total and 0 < done < total and rate:
+        text += f", {_clock((total - done) / rate)} left"
+    return text
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d} min" if minutes else f"{rest} s"

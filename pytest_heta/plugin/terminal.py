@@ -1,0 +1,53 @@
+"""The summary at the end of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pytest
+
+from pytest_heta.records import EvaluationReport
+from pytest_heta.reports.compare import comparison_lines
+from pytest_heta.reports.lines import Line
+from pytest_heta.reports.summary import summary_lines
+
+Written = tuple[EvaluationReport, Sequence[str]]
+"""A report and the files that it was written to."""
+
+_MARKUP: dict[str, dict[str, bool]] = {
+    "plain": {},
+    "bold": {"bold": True},
+    "good": {"green": True},
+    "bad": {"red": True},
+    "dim": {"light": True},
+}
+
+
+def print_summary(terminal: pytest.TerminalReporter, written: Sequence[Written]) -> None:
+    """Print a section for each evaluation, and one for each benchmark on which several results stand to compare."""
+    width = terminal.config.get_terminal_writer().fullwidth
+    for report, files in written:
+        terminal.section(f"heta: {report.benchmark.name} with {report.recipe['name']}")
+        print_lines(terminal, summary_lines(report, width, files))
+    for name, reports in _by_benchmark(report for report, _ in written).items():
+        if sum(len(report.query_modes) for report in reports) > 1:
+            terminal.section(f"heta: {name} compared")
+            print_lines(terminal, comparison_lines(reports, width))
+
+
+def print_lines(terminal: pytest.TerminalReporter, lines: Iterable[Line]) -> None:
+    """Print styled lines."""
+    for line in lines:
+        terminal.write_line(line.text, **_MARKUP[line.style])
+
+
+def _by_benchmark(reports: Iterable[EvaluationReport]) -> dict[str, list[EvaluationReport]]:
+    groups: dict[str, list[EvaluationReport]] = {}
+    for report in reports:
+        groups.setdefault(benchmark_key(report), []).append(report)
+    return groups
+
+
+def benchmark_key(report: EvaluationReport) -> str:
+    """Return what reports on the same benchmark have in common."""
+    return f"{report.benchmark.name}@{report.benchmark.split}"
