@@ -75,6 +75,11 @@ class Evaluation:
         """Whether several processes can open a knowledge base that was built once, or need not build any."""
         return self.pool.shareable
 
+    @property
+    def top_k(self) -> int:
+        """How many results each query asks for at first."""
+        return self._asker.depth.top_k
+
     def select(self, order: dict[tuple[str, str], list[BenchmarkCase]]) -> None:
         """Say which cases will be asked, by (unit id, mode) and in order; without this, all of the plan."""
         self._order = order

@@ -28,8 +28,9 @@ Journal = tuple["JournalHeader | None", tuple[EvaluationCaseResult, ...]]
 class JournalHeader(Record):
     """What a run evaluates. Results of runs whose headers agree may be taken for each other's.
 
-    ``benchmark`` names the benchmark and ``benchmark_digest`` is a digest of its manifest; ``evaluators`` maps names
-    to definitions; ``selection`` says which of the cases were asked for.
+    ``benchmark`` names the benchmark and ``benchmark_digest`` is a digest of its manifest and all its cases;
+    ``evaluators`` maps names to definitions; ``top_k`` is how many results the user wants a query to ask for, and
+    ``depth`` how many it asks for at first; ``selection`` says which of the cases were asked for.
     """
 
     journal: int = 1
@@ -40,6 +41,7 @@ class JournalHeader(Record):
     modes: tuple[str, ...]
     evaluators: dict[str, str]
     top_k: int | None = None
+    depth: int | None = None
     selection: dict[str, Any] = Field(default_factory=dict)
 
 

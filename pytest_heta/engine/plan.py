@@ -31,12 +31,16 @@ class PlannedUnit:
 
 @dataclass(frozen=True)
 class Plan:
-    """A prepared benchmark and everything that will be asked of it. ``case_count`` is before any limit."""
+    """A prepared benchmark and everything that will be asked of it.
+
+    ``case_count`` and ``all_cases``, each case once and in the benchmark's order, are before any limit.
+    """
 
     benchmark: BenchmarkProtocol
     prepared: PreparedBenchmark
     units: tuple[PlannedUnit, ...]
     case_count: int
+    all_cases: tuple[BenchmarkCase, ...]
 
     @property
     def manifest(self) -> BenchmarkManifest:
@@ -60,7 +64,8 @@ async def make_plan(benchmark: BenchmarkProtocol, workspace: BenchmarkWorkspace,
     refuse_duplicates(name, "case", (case.case_id for case in cases))
     refuse_duplicates(name, "run unit", (unit.unit_id for unit in units))
     planned = _assign(name, cases, units)
-    return Plan(benchmark, prepared, tuple(_limited(planned, limit)), sum(len(unit.cases) for unit in planned))
+    case_count = sum(len(unit.cases) for unit in planned)
+    return Plan(benchmark, prepared, tuple(_limited(planned, limit)), case_count, tuple(cases))
 
 
 async def _gather(items: AsyncIterator[T]) -> list[T]:

@@ -135,13 +135,7 @@ class HetaSession:
         for group in self._anchored.values():
             yield from group
 
-    def benchmark_families(config: pytest.Config) -> dict[str, Family]:
-    """Return the benchmark families that the hook gives; of two with one name the first implementation's."""
-    found: list[Mapping[str, Family]] = config.pluginmanager.hook.pytest_heta_benchmarks(config=config)
-    return {name: family for families in reversed(found) for name, family in families.items()}
-
-
-def worker_input(self) -> dict[str, Any]:
+    def worker_input(self) -> dict[str, Any]:
         """Return what an xdist worker must know of the run: exact builtins only."""
         return {"heta_start_ns": self._start_ns, "heta_run_id": self._run_id}
 
@@ -230,6 +224,12 @@ def worker_input(self) -> dict[str, Any]:
 
     def _settings_for(self, spec: EvaluationSpec) -> RunnerConfig:
         return replace(self.settings, top_k=spec.top_k)
+
+
+def benchmark_families(config: pytest.Config) -> dict[str, Family]:
+    """Return the benchmark families that the hook gives; of two with one name the first implementation's."""
+    found: list[Mapping[str, Family]] = config.pluginmanager.hook.pytest_heta_benchmarks(config=config)
+    return {name: family for families in reversed(found) for name, family in families.items()}
 
 
 def worker_input(config: pytest.Config, key: str) -> Any:

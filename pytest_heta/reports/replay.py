@@ -80,10 +80,8 @@ class ReplaySource:
 
     def _depths(self, recorded: int) -> Iterator[int]:
         """Yield the depths at which these evaluators would ask, up to the one at which the case was asked last."""
-        last = self._recording.depth
-        for last in (last, *Depth(last).deeper()):
-            if recorded <= last:
-                break
+        depth = self._recording.depth
+        last = next((step for step in (depth, *Depth(depth).deeper()) if recorded <= step), recorded)
         for asked in (self._depth.top_k, *self._depth.deeper()):
             yield min(asked, last)
             if asked >= last:
