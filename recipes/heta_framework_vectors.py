@@ -20,13 +20,12 @@ from heta_framework.kb import (
     KnowledgeRecipe,
     KnowledgeStores,
     ParseDocuments,
-    PdfParser,
     SplitDocuments,
     TextParser,
 )
 
 recipe = KnowledgeRecipe(
-    parsers=KnowledgeParsers(documents=DocumentParserRegistry([TextParser(), HtmlParser(), PdfParser()])),
+    parsers=KnowledgeParsers(documents=DocumentParserRegistry([TextParser(), HtmlParser()])),
     models=KnowledgeModels(
         embedding=EmbeddingModel(
             model_name=os.environ.get("EMBEDDING_MODEL", "openai/text-embedding-3-small"),

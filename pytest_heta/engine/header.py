@@ -34,5 +34,5 @@ def _digest(plan: Plan) -> str:
     """
     digest = sha256(plan.manifest.model_dump_json().encode())
     for case in plan.all_cases:
-        digest.update(b"\n" + case.model_dump_json().encode("utf-8", "surrogatepass"))
+        digest.update(b"\n" + case.model_dump_json().encode())
     return digest.hexdigest()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_heta.engine.calls import call
-from pytest_heta.errors import RecipeError, UsageError
+from pytest_heta.errors import HetaError, RecipeError, UsageError
 from pytest_heta.integrations import as_recipe
 from pytest_heta.loading import describe_failure, load_object
 
@@ -77,7 +77,12 @@ async def load_recipe(spec: RecipeSpec) -> LoadedRecipe:
             found = await call(found)
         except Exception as failure:
             raise RecipeError(describe_failure(failure, spec.path)) from failure
-    recipe = as_recipe(found, f"{spec.path}:{spec.attribute or DEFAULT_ATTRIBUTE}")
+    try:
+        recipe = as_recipe(found, f"{spec.path}:{spec.attribute or DEFAULT_ATTRIBUTE}")
+    except HetaError:
+        raise
+    except Exception as failure:  # such as that of the user's __init__
+        raise RecipeError(describe_failure(failure, spec.path)) from failure
     return LoadedRecipe(recipe, str(getattr(recipe, "name", None) or spec.label), spec.path)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @pytest.hookspec
-def pytest_heta_benchmarks(config: pytest.Config) -> Mapping[str, Family] | None:  # type: ignore[empty-body]
+def pytest_heta_benchmarks(config: pytest.Config) -> Mapping[str, Family] | None:
     """Return benchmark families by name, for ``--heta-benchmark=NAME:VARIANT``.
 
     Called before the first benchmark is resolved, in every process. A family of this hook comes before an installed or

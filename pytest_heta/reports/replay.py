@@ -116,7 +116,7 @@ def _response(result: EvaluationCaseResult) -> QueryResponse:
 
 def _hit(hit: RankedHit) -> QueryResult:
     source = _RecordedFields() if hit.document_id is None else _RecordedFields(document_id=hit.document_id)
-    fields = {"id": hit.id, "score": hit.score, "source": source, "metadata": _RecordedFields()}
+    fields: dict[str, Any] = {"id": hit.id, "score": hit.score, "source": source, "metadata": _RecordedFields()}
     if hit.text is not None:
         return QueryResult.model_construct(text=hit.text, **fields)
     found = _TextlessResult.model_construct(**fields)

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from heta_framework import kb
+from heta_framework.common.extractors import ExtractedBlock, ExtractedDocument
 from heta_framework.common.models import EmbeddingResult
 from heta_framework.common.stores import InMemoryTextIndexStore, InMemoryVectorStore, LocalObjectStore
+
+from pytest_heta.knowledge.parsing import parse
 
 SIZE = 256
 
@@ -39,6 +42,16 @@ class BagOfWords:
         return [value / norm for value in vector]
 
 
+class PageExtractor:
+    """Reads the pages of a PDF file with pypdfium2, as a team's own extractor might."""
+
+    async def extract(self, document: Any, options: Any = None) -> Any:
+        """Return a block for each page."""
+        pages = parse(document.filename, document.data)
+        blocks = tuple(ExtractedBlock(kind="text", text=page.text, page_index=page.page_index) for page in pages)
+        return ExtractedDocument(text="\n\n".join(page.text for page in pages), blocks=blocks)
+
+
 def heta_recipe(
     folder: Path,
     *,
@@ -46,14 +59,15 @@ def heta_recipe(
     chunk_size: int = 64,
     model: BagOfWords | None = None,
     vector: Any = None,
-    parsers: Sequence[Any] = (),
     sql: Any = None,
 ) -> Any:
     """Return a KnowledgeRecipe that unlocks vector_search and full_text_search, and sql_text_search with ``sql``."""
     split = kb.SplitDocumentsConfig(encoding_name=encoding, chunk_size=chunk_size, overlap=0)
     persist = (kb.PersistChunks(kb.PersistChunksConfig(chunk_keys_artifact="chunk_keys")),) if sql is not None else ()
     return kb.KnowledgeRecipe(
-        parsers=kb.KnowledgeParsers(documents=kb.DocumentParserRegistry([kb.TextParser(), *parsers])),
+        parsers=kb.KnowledgeParsers(
+            documents=kb.DocumentParserRegistry([kb.TextParser(), kb.PdfParser(PageExtractor())])
+        ),
         models=kb.KnowledgeModels(embedding=model or BagOfWords()),
         stores=kb.KnowledgeStores(
             objects=LocalObjectStore(folder),

