@@ -152,9 +152,13 @@ class Evaluation:
         for key in [key for key in self._look_aheads if key[0] == unit_id]:
             await self._look_aheads.pop(key)[1].cancel()
 
+    async def stop_queries(self) -> None:
+        """Stop all queries that are under way."""
+        await asyncio.gather(*(ahead.cancel() for _, ahead in self._look_aheads.values()))
+
     async def aclose(self) -> None:
         """Stop all queries and close all knowledge bases."""
-        await asyncio.gather(*(ahead.cancel() for _, ahead in self._look_aheads.values()))
+        await self.stop_queries()
         await self.pool.aclose()
 
 

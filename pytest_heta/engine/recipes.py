@@ -77,12 +77,13 @@ async def load_recipe(spec: RecipeSpec) -> LoadedRecipe:
             found = await call(found)
         except Exception as failure:
             raise RecipeError(describe_failure(failure, spec.path)) from failure
+    where = f"{spec.path}:{spec.attribute or DEFAULT_ATTRIBUTE}"
     try:
-        recipe = as_recipe(found, f"{spec.path}:{spec.attribute or DEFAULT_ATTRIBUTE}")
+        recipe = as_recipe(found, where)
     except HetaError:
         raise
     except Exception as failure:  # such as that of the user's __init__
-        raise RecipeError(describe_failure(failure, spec.path)) from failure
+        raise RecipeError(f"{where}: {describe_failure(failure, spec.path)}") from failure
     return LoadedRecipe(recipe, str(getattr(recipe, "name", None) or spec.label), spec.path)
 
 

@@ -111,6 +111,13 @@ def pytest_runtest_makereport(
     return report
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Stop what nobody waits for any more, after ``-x`` and Ctrl-C too."""
+    if SESSION in session.config.stash:
+        session.config.stash[SESSION].stop()
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop all queries, close all knowledge bases."""
     heta = config.stash.get(SESSION, None)

@@ -36,6 +36,8 @@ def knowledge_base(unit: UnitNode) -> Any:
         return anchored.loop.run(anchored.evaluation.knowledge_base(unit.planned))
     except HetaError as error:
         raise BuildFailed(evaluation_error(error)) from None
+    finally:
+        unit.benchmark.heta.progress.clear()
 
 
 def response(item: CaseItem, case: BenchmarkCase, kb: Any) -> QueryResponse:

@@ -1,4 +1,4 @@
-"""How a build goes on: a live line on a terminal, a line now and then in a log, nothing under ``-q``."""
+"""How a download or build goes on: a live line on a terminal, one now and then in a log, nothing under ``-q``."""
 
 from __future__ import annotations
 
@@ -13,29 +13,40 @@ _QUIET_AT_FIRST = 1.5
 _ERASE = "\r\x1b[K"
 
 
-class BuildProgress:
-    """Takes the progress of builds, from whichever thread, and shows it while the items wait for them.
+class Progress:
+    """Takes the progress of downloads and builds, from whichever thread, and shows it while the items wait for them.
 
     A worker of xdist has no terminal of its own: its lines go to the error stream, which is the controller's.
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        """Find out where lines can go."""
+        """Begin with nothing shown."""
         self._config = config
-        self._terminal: Any = config.pluginmanager.getplugin("terminalreporter")
         self._worker: str | None = getattr(config, "workerinput", {}).get("workerid")
-        self._silent = config.getoption("verbose", 0) < 0 or (self._terminal is None and self._worker is None)
-        self._live = self._terminal is not None and self._terminal.isatty
         self._started: dict[tuple[str, str], float] = {}
         self._shown_at = 0.0
         self._line_is_open = False
 
+    @property
+    def _terminal(self) -> Any:
+        """The terminal reporter, which pytest registers after this is made; None under ``-p no:terminal``."""
+        return self._config.pluginmanager.getplugin("terminalreporter")
+
+    @property
+    def _live(self) -> bool:
+        return self._worker is None and self._terminal is not None and bool(self._terminal.isatty)
+
+    @property
+    def _silent(self) -> bool:
+        return self._config.getoption("verbose", 0) < 0 or (self._terminal is None and self._worker is None)
+
     def __call__(self, name: str, stage: str, done: int, total: int | None) -> None:
-        """Show that ``done`` of ``total`` are through a stage of building ``name``, if it is time to."""
+        """Show that ``done`` of ``total`` are through a stage of ``name``, if it is time to."""
         now = time.monotonic()
         began = self._started.setdefault((name, stage), now)
-        pause = LIVE_SECONDS if self._live else LOG_SECONDS
-        if self._silent or now - began < min(pause, _QUIET_AT_FIRST) or now - self._shown_at < pause:
+        if now - began < _QUIET_AT_FIRST or now - self._shown_at < LIVE_SECONDS:
+            return
+        if self._silent or (not self._live and now - max(began, self._shown_at) < LOG_SECONDS):
             return
         self._shown_at = now
         self._show(progress_text(name, stage, done, total, now - began))
@@ -69,10 +80,18 @@ class BuildProgress:
 def progress_text(name: str, stage: str, done: int, total: int | None, seconds: float) -> str:
     """Say how far a stage is: what is done, of how many, how fast, and how long it may still take."""
     rate = done / seconds if seconds > 0 else 0.0
-    text = f"building {name}: {done:,}{f' of {total:,}' if total else ''} {stage}, {rate:,.0f}/s"
+    text = _download(stage, done, total) if stage.startswith("download") else _counted(stage, done, total, rate)
     if total and 0 < done < total and rate:
         text += f", {_clock((total - done) / rate)} left"
-    return text
+    return f"{name}: {text}"
+
+
+def _download(stage: str, done: int, total: int | None) -> str:
+    return f"{stage}, {done / 1e6:.1f}{f' of {total / 1e6:.1f}' if total else ''} MB"
+
+
+def _counted(stage: str, done: int, total: int | None, rate: float) -> str:
+    return f"{done:,}{f' of {total:,}' if total else ''} {stage}, {rate:,.0f}/s"
 
 
 def _clock(seconds: float) -> str:

@@ -27,7 +27,7 @@ from pytest_heta.errors import ReportError, UsageError
 from pytest_heta.locations import default_cache_dir, kb_cache_dir
 from pytest_heta.plugin.names import node_names
 from pytest_heta.plugin.options import option_value
-from pytest_heta.plugin.progress import BuildProgress
+from pytest_heta.plugin.progress import Progress
 from pytest_heta.plugin.specs import EvaluationSpec, specs_of_options, with_options
 from pytest_heta.plugin.suites import SUFFIX, read_suite
 from pytest_heta.records import BenchmarkCase, BenchmarkWorkspace, EvaluationCaseResult, KnowledgeBaseReport
@@ -109,7 +109,7 @@ class HetaSession:
         self._anchored: dict[Path, list[AnchoredEvaluation]] = {}
         self._run_id: str = worker_input(config, "run_id") or new_run_id()
         self._writer: str = getattr(config, "workerinput", {}).get("workerid", "main")
-        self.progress = BuildProgress(config)
+        self.progress = Progress(config)
         self.receive: Receiver | None = None
         self._journals: dict[str, JournalWriter | None] = {}
         self._collector: RareCollector | None = None
@@ -166,8 +166,13 @@ class HetaSession:
             self._journals[prefix] = None
             _warn(str(error))
 
+    def stop(self) -> None:
+        """Stop all queries: no item will ask for what they find."""
+        for anchored in self.all_anchored():
+            self.loop.run(anchored.evaluation.stop_queries())
+
     def close(self) -> None:
-        """Stop all queries, close all knowledge bases, end the loop."""
+        """Close all knowledge bases, end the loop."""
         if self._cache is not None:
             self._cache.stop()
         try:
@@ -187,7 +192,10 @@ class HetaSession:
         several = len({(spec.recipe.path, spec.recipe.attribute) for spec in specs}) > 1
         loaded: list[AnchoredEvaluation] = []
         for spec in specs:
-            anchored = self.loop.run(self._evaluation(spec, several))
+            try:
+                anchored = self.loop.run(self._evaluation(spec, several))
+            finally:
+                self.progress.clear()
             if any(other.name == anchored.name for other in loaded):
                 raise UsageError(f"{spec.benchmark!r} and another benchmark here have the same name: {anchored.name}")
             loaded.append(anchored)
@@ -198,6 +206,8 @@ class HetaSession:
         benchmark = resolve_benchmark(
             spec.benchmark, root=spec.root, download=self.download, families=benchmark_families(self.config)
         )
+        if hasattr(benchmark, "progress"):
+            benchmark.progress = partial(self.progress, benchmark.manifest.name)
         recipe = await load_recipe(spec.recipe)
         plan = await make_plan(benchmark, self.workspace, limit=spec.limit)
         manifest = plan.manifest

@@ -60,6 +60,7 @@ def assemble_report(
         cases=tuple(results),
         metadata={
             "concurrency": evaluation.concurrency,
+            "top_k": evaluation.top_k,
             "notices": list(evaluation.plan.prepared.metadata.get("notices", ())),
             **facts.metadata,
         },

@@ -19,7 +19,7 @@ from pytest_heta import BeirBenchmark, BeirRetrievalMetric, BenchmarkRunner, Evi
 from tests.integrations.heta_zoo import heta_recipe
 from tests.shared_data import shared_data
 
-DOCUMENTS = ("ADI_2009",)
+DOCUMENTS = ("ABMD_2012", "ADI_2009", "GS_2016")
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +84,7 @@ def test_beir_with_two_metrics(recipe: Any) -> None:
 
 
 def test_uda_with_local_files(recipe: Any, tmp_path: Path) -> None:
-    """The example of UDA with local files, on a real annual report; one run unit, one KB named after it."""
+    """The example of UDA with local files, on three real annual reports: a run unit and a KB each, kept apart."""
     qa_path, extended_info_path, source_root = uda_files(tmp_path)
 
     async def example() -> Any:
@@ -103,9 +103,10 @@ def test_uda_with_local_files(recipe: Any, tmp_path: Path) -> None:
         )
 
     result = asyncio.run(example())
-    assert [kb.unit_id for kb in result.knowledge_bases] == list(DOCUMENTS)
+    assert {kb.name for kb in result.knowledge_bases} == {f"uda_fin_vector_v1-{name}" for name in DOCUMENTS}
     assert [case.error for case in result.cases if case.error] == []
-    assert {hit.document_id for case in result.cases for hit in case.hits} == set(DOCUMENTS)
+    for case in result.cases:
+        assert {hit.document_id for hit in case.hits} == {case.unit_id}
 
 
 def test_uda_with_evidence_recall(recipe: Any, tmp_path: Path) -> None:
@@ -134,14 +135,13 @@ def test_uda_with_evidence_recall(recipe: Any, tmp_path: Path) -> None:
 
 
 def uda_files(folder: Path) -> tuple[Path, Path, Path]:
-    """Return the question file of one real document, cut to a few rows, the extended file, and the source folder."""
+    """Return the question file of the real documents, cut to two rows each, the extended file, the source folder."""
     with shared_data("uda/qa/fin_qa.csv").open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file, delimiter="|")
-    place = header.index("doc_name")
-    chosen = [row for row in rows if row[place] in DOCUMENTS]
     extended = shared_data("uda/extended_qa_info_bench/bench_fin_qa.json")
-    with_evidence = {str(item["q_uid"]) for item in json.loads(extended.read_text())[DOCUMENTS[0]]}
-    chosen.sort(key=lambda row: row[header.index("q_uid")] not in with_evidence)
+    labelled = {str(item["q_uid"]) for items in json.loads(extended.read_text()).values() for item in items}
+    rows.sort(key=lambda row: row[header.index("q_uid")] not in labelled)
+    chosen = [[row for row in rows if row[header.index("doc_name")] == name][:2] for name in DOCUMENTS]
     with (folder / "fin_qa.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, delimiter="|").writerows([header, *chosen[:5]])
+        csv.writer(file, delimiter="|").writerows([header, *(row for some in chosen for row in some)])
     return folder / "fin_qa.csv", extended, shared_data("uda/src_doc_files_example")

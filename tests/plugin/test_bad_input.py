@@ -75,7 +75,7 @@ FILES = {
     ),
     "class that needs arguments": (
         recipe("class recipe:\n    def __init__(self, model): pass\n    def build(self, *, name, objects, source_keys): pass\n"),
-        "r.py",
+        "r.py:recipe: TypeError: recipe.__init__() missing 1 required positional argument: 'model'",
     ),
     "no queries": (gone(f"data/{QUERIES}"), "data: queries.jsonl is missing"),
     "no qrels": (gone(f"data/{QRELS}"), "no split 'test', qrels/test.tsv is missing (splits: none)"),

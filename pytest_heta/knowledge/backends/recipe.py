@@ -155,7 +155,7 @@ class ServerRecipe:
         from pytest_heta.knowledge.backends.probe import QUERIES, probe_text
         from pytest_heta.knowledge.building import chunks_of
 
-        digest = sha256(self.fingerprint().encode())
+        digest = sha256((await asyncio.to_thread(self.fingerprint)).encode())
         chosen = set(keys[:: max(1, math.ceil(len(keys) / QUERIES))]) if self._columns.hnsw else set()
         probes: list[str] = []
         async for batch in fetch(objects, keys):

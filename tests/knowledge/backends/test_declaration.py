@@ -14,8 +14,9 @@ import pytest
 from pytest_heta.errors import BuildError, RecipeError
 from pytest_heta.knowledge import Bm25, Fusion, Vectors
 from pytest_heta.knowledge.backends import FullText, Hnsw, LanceDb, Milvus, OpenSearch, PgVector, ServerRecipe
+from pytest_heta.knowledge.backends.opensearch import OpenSearchTable
 from pytest_heta.knowledge.backends.probe import RecallProbe, probe_text
-from pytest_heta.knowledge.backends.table import Server, without_secrets
+from pytest_heta.knowledge.backends.table import Columns, Server, StoredChunk, without_secrets
 from tests.knowledge.backends import servers
 from tests.knowledge.backends.conftest import Started
 from tests.knowledge.backends.zoo import WordEmbedder, build, hybrid, vectors, words
@@ -151,3 +152,34 @@ def test_recall_counts_the_exact_ten_over_all_batches() -> None:
     assert probe.measure(lambda queries, k: list(exact[:, ::2])) == {"recall@10": 0.5, "queries": 2}
     assert RecallProbe(embedder, ["?!"]).measure(lambda queries, k: []) == {"recall@10": None, "queries": 0}
     assert probe_text("a b  c " * 10) == " ".join("abc" * 5 + "a")
+
+
+def test_vectors_in_opensearch_are_asked_for_as_documented() -> None:
+    """Exact search is a script over all chunks with a vector; its score less 1 is the cosine, and errors are raised."""
+    servers.need("opensearchpy")
+    chunk = StoredChunk(3, "raw/key", 0, 1, 2, 9, "an otter")
+    asked: list[dict[str, Any]] = []
+
+    answers: list[dict[str, Any]] = [
+        {"hits": {"hits": [{"_score": 1.75, "_source": chunk._asdict()}]}},
+        {"status": 429, "error": {"type": "rejected"}},
+    ]
+
+    class Client:
+        def msearch(self, index: str, body: list[dict[str, Any]]) -> dict[str, Any]:
+            asked.extend(body)
+            return {"responses": [answers.pop(0)]}
+
+    table = OpenSearchTable(OpenSearch("http://host"), Client(), "heta_x", Columns(embedder=WordEmbedder()))
+    assert table.nearest(np.array([[0.5, 0.25]], dtype=np.float32), 7) == [[(chunk, 0.75)]]
+    assert asked[1]["size"] == 7
+    assert asked[1]["query"]["script_score"] == {
+        "query": {"exists": {"field": "vector"}},
+        "script": {
+            "source": "1.0 + cosineSimilarity(params.query_value, doc[params.field])",
+            "params": {"field": "vector", "query_value": [0.5, 0.25]},
+        },
+    }
+    with pytest.raises(Exception, match="rejected") as caught:
+        table.nearest(np.array([[0.5, 0.25]], dtype=np.float32), 7)
+    assert table.is_transient(caught.value)

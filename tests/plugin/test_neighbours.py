@@ -1,0 +1,90 @@
+"""The plugin beside other plugins, and switched off."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plugin.project import EVALUATION, Project, clean, statuses
+
+ASYNC_TEST = """
+import pytest
+{mark}
+async def test_async():
+    pass
+"""
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestDeprecationWarning")
+def test_asyncio_in_auto_mode(project: Project) -> None:
+    """pytest-asyncio in auto mode runs the user's async tests and fixtures beside the cases."""
+    pytest.importorskip("pytest_asyncio")
+    project.write("pytest.ini", "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n")
+    project.write("test_own.py", ASYNC_TEST.format(mark=""))
+    project.write("conftest.py", "import pytest\n@pytest.fixture(autouse=True)\nasync def own(): return 1\n")
+    result = project.evaluate("-p", "asyncio", "test_own.py", "r.py")
+    result.assert_outcomes(passed=5)
+    clean(result)
+
+
+def test_anyio(project: Project) -> None:
+    """The plugin of anyio runs the user's async tests beside the cases."""
+    pytest.importorskip("anyio")
+    project.write("conftest.py", "import pytest\n@pytest.fixture\ndef anyio_backend(): return 'asyncio'\n")
+    project.write("test_own.py", ASYNC_TEST.format(mark="@pytest.mark.anyio"))
+    result = project.evaluate("-p", "anyio", "test_own.py", "r.py")
+    result.assert_outcomes(passed=5)
+    clean(result)
+
+
+FLAKY = """
+ASKED = []
+
+def search(query, top_k):
+    ASKED.append(query)
+    if query == "pears" and ASKED.count("pears") == 1:
+        raise ValueError("not yet")
+    return {"apples": ["d1"], "pears": ["d2"], "fish": ["d3"], "stones": ["d4"]}[query]
+"""
+
+RERUN = """
+import pytest
+from _pytest.runner import runtestprotocol
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    for attempt in (1, 2):
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        if attempt == 2 or not any(report.failed for report in reports):
+            break
+        item._initrequest()
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    return True
+"""
+"""What pytest-rerunfailures does: run the phases of an item again, and report the last time."""
+
+
+def test_a_case_that_is_run_again_counts_once(project: Project) -> None:
+    """A case that fails and is run again is asked again; its last result counts."""
+    project.write("r.py", FLAKY)
+    project.write("conftest.py", RERUN)
+    project.evaluate().assert_outcomes(passed=4)
+    assert set(statuses(project.report()).values()) == {"finished"}
+    assert project.report().score_summary["search.beir_ndcg@1"] == 1.0
+
+
+def test_the_plugin_can_be_switched_off(project: Project) -> None:
+    """With -p no:heta suite files and options are unknown, and all else works."""
+    project.write("small.heta.toml", 'benchmark = "data"\nrecipe = "r.py"\n')
+    project.write("test_own.py", "def test_own(): pass\n")
+    run = project.pytester.runpytest
+    run("-p", "no:heta").assert_outcomes(passed=1)
+    assert run("-p", "no:heta", *EVALUATION).ret == 4
+
+
+def test_options_are_in_the_help(project: Project) -> None:
+    """--help tells of every option and ini option, even without a benchmark."""
+    text = clean(project.run("--help"))
+    for option in ("--heta-benchmark=SPEC", "--heta-recipe=FILE", "--heta-case-min", "heta_mode (args)", "heta_timeout"):
+        assert option in text
+    assert "heta_kb" in clean(project.run("--fixtures", "-q"))
