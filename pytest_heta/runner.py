@@ -61,7 +61,7 @@ class BenchmarkRunner:
         workspace = workspace or _default_workspace()
         config = config or RunnerConfig(kb_cache=kb_cache_dir(workspace.cache_dir))
         started = time.perf_counter()
-        plan = await make_plan(benchmark, workspace, limit=config.limit)
+        plan = await make_plan(benchmark, workspace, config.selection)
         loaded = LoadedRecipe(as_recipe(recipe, "recipe"), str(getattr(recipe, "name", None) or knowledge_base_name))
         evaluation = Evaluation(
             plan=plan,

@@ -9,7 +9,7 @@ import pytest
 HEAVY = ("pydantic", "numpy", "httpx", "huggingface_hub", "filelock", "asyncio", "bm25s", "wordllama", "onnxruntime")
 
 PROBE = """
-import atexit, json, sys
+import json, sys
 from pathlib import Path
 
 def pytest_unconfigure():
@@ -20,7 +20,7 @@ def pytest_unconfigure():
 
 
 def test_a_start_without_heta_imports_nothing_heavy(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A session that names no benchmark loads the hooks, fixtures and options of the plugin, and no library for them."""
+    """A session that names no benchmark loads hooks, fixtures and options of the plugin, and no library for them."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeconftest(PROBE.format(heavy=HEAVY))
     pytester.makepyfile("def test_own(): pass")
@@ -32,6 +32,7 @@ def test_a_start_without_heta_imports_nothing_heavy(pytester: pytest.Pytester, m
         "pytest_heta",
         "pytest_heta.plugin",
         "pytest_heta.plugin.fixtures",
+        "pytest_heta.plugin.hookspecs",
         "pytest_heta.plugin.options",
         "pytest_heta.plugin.running",
     }

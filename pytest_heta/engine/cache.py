@@ -114,12 +114,13 @@ class KnowledgeBaseCache:
         build: Callable[[Path], None],
         rebuild: bool = False,
         label: Mapping[str, Any],
+        newer_than: Path | None = None,
     ) -> CacheEntry:
         """Open the entry of a key; where there is none that can be trusted, build it.
 
         Blocks while another process or thread builds the same key, then opens what it built. ``build(folder)`` writes
         all files of the KB into ``folder``; ``label`` is kept with them to tell people what they are. ``rebuild``
-        builds anew unless this session already did.
+        builds anew unless this session already did; ``newer_than`` is the ``path`` of an entry that could not be used.
 
         Raises:
             UsageError: the cache folder cannot be written.
@@ -128,6 +129,8 @@ class KnowledgeBaseCache:
 
         """
         oldest = self._session_start if rebuild else 0
+        if newer_than is not None:
+            oldest = number_of(newer_than.parent) + 1
         damage: DamagedEntryError | None = None
         while True:
             with self._locked(key):

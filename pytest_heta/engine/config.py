@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_heta.engine.selection import ALL_CASES, Selection
+
 
 @dataclass(frozen=True)
 class RunnerConfig:
-    """Settings that change how a run is carried out, but not what it evaluates.
+    """Settings of a run.
 
     Attributes:
         top_k: results asked for a query; None stands for the deepest k of the evaluators, deepened where chunk hits
             collapse to fewer distinct documents.
-        limit: only the first N cases of a benchmark; None for all.
+        selection: which of the cases are asked.
         concurrency: queries under way at once in one process, >= 1.
         timeout: seconds a query may take; None for no bound.
         attempts: how often a query is tried in all, where its error is worth another try, >= 1.
@@ -25,7 +27,7 @@ class RunnerConfig:
     """
 
     top_k: int | None = None
-    limit: int | None = None
+    selection: Selection = ALL_CASES
     concurrency: int = 8
     timeout: float | None = None
     attempts: int = 4

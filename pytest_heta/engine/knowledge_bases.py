@@ -7,7 +7,7 @@ import tempfile
 import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -105,7 +105,7 @@ class KnowledgeBasePool:
                 warnings.warn(problem, stacklevel=2)
 
     async def _try_open(self, unit: BenchmarkRunUnit) -> OpenKnowledgeBase:
-        name = knowledge_base_name(self.name, unit.unit_id, len(self.plan.units))
+        name = knowledge_base_name(self.name, unit.unit_id, self.plan.unit_count)
         started = time.perf_counter()
         try:
             opened = await self._open_unit(unit, name)
@@ -140,20 +140,35 @@ class KnowledgeBasePool:
         return OpenKnowledgeBase(kb, _report(unit, name, kb, time.perf_counter() - started))
 
     async def _open_cached(self, unit: BenchmarkRunUnit, name: str, cache: KnowledgeBaseCache) -> OpenKnowledgeBase:
-        key = kb_key(await digest_documents(self.plan, unit), self._fingerprint())
+        digest = await digest_documents(self.plan, unit)
+        key = kb_key(digest, await asyncio.to_thread(self._fingerprint))
         label = {"knowledge_base": name, "recipe": self.recipe.name, "benchmark": self.plan.manifest.name}
         loop = asyncio.get_running_loop()
 
         def build(target: Path) -> None:
             asyncio.run_coroutine_threadsafe(self._build_into(unit, name, target), loop).result()
 
-        entry = await asyncio.to_thread(cache.open, key, build=build, rebuild=self.config.rebuild, label=label)
+        def opened(newer_than: Path | None = None) -> CacheEntry:
+            return cache.open(key, build=build, rebuild=self.config.rebuild, label=label, newer_than=newer_than)
+
+        entry = await asyncio.to_thread(opened)
         try:
-            kb = await call(self.recipe.recipe.load, entry.path, name=name)
+            kb = await self._load(entry, name)
+        except BuildError:
+            if entry.built:
+                raise
+            # Its files are whole, but what they point to, such as a table on a server, is gone.
+            entry = await asyncio.to_thread(opened, entry.path)
+            kb = await self._load(entry, name)
+        facts = {"documents_digest": digest, "index_bytes": entry.manifest.size}
+        return OpenKnowledgeBase(kb, _report(unit, name, kb, entry.build_seconds, not entry.built, facts), entry)
+
+    async def _load(self, entry: CacheEntry, name: str) -> Any:
+        try:
+            return await call(self.recipe.recipe.load, entry.path, name=name)
         except BaseException:
             entry.release()
             raise
-        return OpenKnowledgeBase(kb, _report(unit, name, kb, entry.build_seconds, cached=not entry.built), entry)
 
     def _fingerprint(self) -> str:
         return recipe_fingerprint(self.recipe.recipe, self.recipe.source_file)
@@ -198,10 +213,19 @@ def _build_error(unit: BenchmarkRunUnit, error: Exception) -> BuildError:
 
 
 def _report(
-    unit: BenchmarkRunUnit, name: str, kb: Any, build_seconds: float | None, cached: bool = False
+    unit: BenchmarkRunUnit,
+    name: str,
+    kb: Any,
+    build_seconds: float | None,
+    cached: bool = False,
+    facts: Mapping[str, Any] | None = None,
 ) -> KnowledgeBaseReport:
     manifest = getattr(kb, "manifest", None)
     manifest = manifest() if callable(manifest) else manifest
     return KnowledgeBaseReport(
-        unit_id=unit.unit_id, name=name, build_seconds=build_seconds, cached=cached, manifest=dict(manifest or {})
+        unit_id=unit.unit_id,
+        name=name,
+        build_seconds=build_seconds,
+        cached=cached,
+        manifest={**(manifest or {}), **(facts or {})},
     )

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from pytest_heta.engine.selection import ALL_CASES, Selection
 from pytest_heta.errors import DataError
 from pytest_heta.protocols import BenchmarkProtocol
 from pytest_heta.records import (
@@ -33,13 +34,15 @@ class PlannedUnit:
 class Plan:
     """A prepared benchmark and everything that will be asked of it.
 
-    ``case_count`` and ``all_cases``, each case once and in the benchmark's order, are before any limit.
+    ``case_count``, ``unit_count`` and ``all_cases``, each case once and in the benchmark's order, are before any
+    selection.
     """
 
     benchmark: BenchmarkProtocol
     prepared: PreparedBenchmark
     units: tuple[PlannedUnit, ...]
     case_count: int
+    unit_count: int
     all_cases: tuple[BenchmarkCase, ...]
 
     @property
@@ -48,11 +51,14 @@ class Plan:
         return self.benchmark.manifest
 
 
-async def make_plan(benchmark: BenchmarkProtocol, workspace: BenchmarkWorkspace, *, limit: int | None = None) -> Plan:
-    """Prepare the benchmark and read its cases and run units, the first ``limit`` cases where that is given.
+async def make_plan(
+    benchmark: BenchmarkProtocol, workspace: BenchmarkWorkspace, selection: Selection = ALL_CASES
+) -> Plan:
+    """Prepare the benchmark, read its cases and run units, and take what ``selection`` says.
 
     Raises:
         DataError: for no cases, duplicate case or unit ids, ids in a unit that no case has, cases in no unit.
+        UsageError: for a selection that fits no case.
 
     """
     prepared = await benchmark.prepare(workspace)
@@ -65,7 +71,7 @@ async def make_plan(benchmark: BenchmarkProtocol, workspace: BenchmarkWorkspace,
     refuse_duplicates(name, "run unit", (unit.unit_id for unit in units))
     planned = _assign(name, cases, units)
     case_count = sum(len(unit.cases) for unit in planned)
-    return Plan(benchmark, prepared, tuple(_limited(planned, limit)), case_count, tuple(cases))
+    return Plan(benchmark, prepared, selection.apply(planned), case_count, len(planned), tuple(cases))
 
 
 async def _gather(items: AsyncIterator[T]) -> list[T]:
@@ -99,12 +105,3 @@ def _assign(name: str, cases: list[BenchmarkCase], units: list[BenchmarkRunUnit]
     if homeless:
         raise DataError(f"benchmark {name} has cases in no run unit: {name_some(sorted(homeless))}")
     return planned
-
-
-def _limited(units: list[PlannedUnit], limit: int | None) -> Iterable[PlannedUnit]:
-    left = limit
-    for unit in units:
-        cases = unit.cases if left is None else unit.cases[:left]
-        left = None if left is None else left - len(cases)
-        if cases:
-            yield PlannedUnit(unit.unit, cases)

@@ -93,6 +93,9 @@ class Selection:
 RULES = tuple(field.name for field in fields(Selection))
 """The names under which a report records a selection."""
 
+ALL_CASES = Selection()
+"""The selection that leaves nothing out."""
+
 
 def _draw(case_id: str) -> bytes:
     """Return the lot of a case: the lower, the sooner it is in a sample."""

@@ -70,10 +70,11 @@ class UdaAnswerMetric:
         return EvaluationScore(name=self.name, value=value, metadata={"mode": self.mode})
 
     def _missing(self) -> EvaluationScore:
-        reason = "the response has no answer"
+        """A missing answer counts 0; the official scripts leave it out, and so does a report's official view."""
+        metadata = {"mode": self.mode, "reason": "the response has no answer"}
         if self.mode == "official":
-            return EvaluationScore.unscored(self.name, f"{reason} (official mode leaves it out)")
-        return EvaluationScore(name=self.name, value=0.0, metadata={"mode": self.mode, "reason": reason})
+            metadata["official"] = "left out"
+        return EvaluationScore(name=self.name, value=0.0, metadata=metadata)
 
     def _score(self, prediction: str, answers: Any) -> float:
         strict = self.mode == "strict"

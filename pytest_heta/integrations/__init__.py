@@ -47,6 +47,22 @@ def as_recipe(found: Any, where: str) -> RecipeProtocol:
     )
 
 
+def as_benchmark(found: Any) -> Any:
+    """Return a benchmark of heta-framework as one of ours, any other object as it is."""
+    return _by_heta(found, "HetaBenchmark") if hasattr(found, "run_units") else found
+
+
+def as_evaluator(found: Any) -> Any:
+    """Return an evaluator of heta-framework as one of ours, any other object as it is."""
+    return _by_heta(found, "HetaEvaluator") if hasattr(found, "evaluate") else found
+
+
+def _by_heta(found: Any, adapter: str) -> Any:
+    if "heta_framework" not in _frameworks_of(found):
+        return found
+    return getattr(import_module(f"{__name__}.heta_benchmarks"), adapter)(found)
+
+
 def _frameworks_of(found: Any) -> Iterator[str]:
     for base in type(found).__mro__:
         package = base.__module__.partition(".")[0]

@@ -89,6 +89,15 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     return AnchorFile.from_parent(parent, path=module_path, heta=heta)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Order what ``--lf`` selects."""
+    if SESSION in config.stash:
+        from pytest_heta.plugin.baselines import worst_first
+
+        worst_first(config, items)
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Tell the evaluations which cases will be asked, and in which order."""
     if SESSION in session.config.stash:

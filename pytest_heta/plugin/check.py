@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,15 @@ def check_heta_case(
     )
     item.stash[RESULT] = result
     item.user_properties += _properties(result)
-    misses = check_case(item.anchored.case_thresholds, result, item.planned.evaluation.plan.manifest.name)
+    misses: Sequence[str] | None = item.ihook.pytest_heta_check_case(
+        config=item.config,
+        case=heta_case,
+        response=heta_response,
+        scores=heta_scores,
+        thresholds=item.anchored.case_thresholds,
+    )
+    if misses is None:
+        misses = check_case(item.anchored.case_thresholds, result, item.planned.evaluation.plan.manifest.name)
     failures = (*((f"{error.error_type}: {error.message}",) if error else ()), *misses)
     if failures:
         raise CaseFailed("\n".join(failures))

@@ -5,20 +5,24 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import pytest
 
 from pytest_heta.plugin.affinity import Affinity
+from pytest_heta.plugin.baselines import Baselines
 from pytest_heta.plugin.gates import report_gates
 from pytest_heta.plugin.gathering import Gathered
-from pytest_heta.plugin.outputs import Outputs
-from pytest_heta.plugin.session import HetaSession
+from pytest_heta.plugin.outputs import Outputs, for_evaluation
+from pytest_heta.plugin.session import AnchoredEvaluation, HetaSession
 from pytest_heta.plugin.suites import SUFFIX
 from pytest_heta.plugin.terminal import Written, print_summary
 from pytest_heta.records import EvaluationCaseResult, EvaluationReport, KnowledgeBaseReport
+from pytest_heta.reports.against_baseline import BaselineComparison
 from pytest_heta.reports.assemble import assemble_report
 from pytest_heta.reports.collector import collector_paused
 from pytest_heta.reports.provenance import provenance
+from pytest_heta.reports.slices import with_slices
 from pytest_heta.runner import new_facts
 
 
@@ -36,6 +40,7 @@ class Controller:
         heta.receive = self.receive
         self._gathered: dict[str, Gathered] = {}
         self._outputs = Outputs(config)
+        self._baselines = Baselines(config)
         self._written: list[Written] = []
         self._provenance = provenance(config.rootpath, sys.argv)
         self._started = time.perf_counter()
@@ -65,6 +70,7 @@ class Controller:
         gathered = self._gathered_of(nodeid)
         if gathered is not None:
             gathered.add(nodeid, result, knowledge_bases)
+            self._config.hook.pytest_heta_case_result(config=self._config, result=result)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -73,25 +79,36 @@ class Controller:
             return
         with collector_paused():
             groups = [gathered for gathered in self._gathered.values() if gathered.selected]
-            reports = [self._assemble(gathered) for gathered in groups]
-            for gathered, report in zip(groups, reports, strict=True):
+            judged = [self._judge(gathered, several=len(groups) > 1) for gathered in groups]
+            for gathered, (report, comparison) in zip(groups, judged, strict=True):
                 report_gates(session, gathered.prefix, report.gates)
+                others = _beside(report, [other for other, _ in judged])
                 folder = self._heta.run_folder(gathered.prefix)
-                files = self._outputs.write(report, _beside(report, reports), folder, several=len(reports) > 1)
-                self._written.append((report, files))
-        if self._outputs.problems and session.exitstatus == pytest.ExitCode.OK:
+                files = self._outputs.write(report, others, folder, several=len(groups) > 1)
+                self._written.append(Written(report, files, comparison))
+        if self._problems() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the summary, and what could not be written."""
         print_summary(terminalreporter, self._written)
-        for problem in self._outputs.problems:
+        for problem in self._problems():
             terminalreporter.write_line(problem, red=True)
-        for annotation in self._outputs.annotations([report for report, _ in self._written]):
+        for annotation in self._outputs.annotations([written.report for written in self._written]):
             terminalreporter.write_line(annotation)
+
+    def pytest_report_header(self) -> list[str]:
+        """Say, before the run, what its cases are too few to find."""
+        evaluations = list(self._heta.all_anchored())
+        return [
+            f"heta: {line}"
+            for anchored in evaluations
+            for line in self._baselines.foresee(anchored, self._baseline_of(anchored, several=len(evaluations) > 1))
+        ]
 
     def pytest_unconfigure(self) -> None:
         """Let go of the results: what pytest does after this is slow where there are many objects."""
+        self._baselines.remember_worse()
         self._written.clear()
         self._gathered.clear()
 
@@ -108,12 +125,24 @@ class Controller:
                 prefix = f"{file}::{anchored.name}"
                 self._gathered.setdefault(prefix, Gathered(prefix, anchored))
 
-    def _assemble(self, gathered: Gathered) -> EvaluationReport:
+    def _judge(self, gathered: Gathered, *, several: bool) -> tuple[EvaluationReport, BaselineComparison | None]:
         anchored = gathered.anchored
         durations = {"prepare": anchored.prepare_seconds, "total": time.perf_counter() - self._started}
         facts = new_facts(durations, gathered.selection(), self._provenance)
         bases = gathered.knowledge_bases.values()
-        return assemble_report(anchored.evaluation, gathered.ordered_results(), bases, facts, anchored.gates)
+        report = assemble_report(anchored.evaluation, gathered.ordered_results(), bases, facts, anchored.gates)
+        report = with_slices(report, anchored.spec.slices)
+        comparison = self._baselines.compare(gathered, report, self._baseline_of(anchored, several=several))
+        report = report.model_copy(update={"gates": report.gates + (comparison.gates if comparison else ())})
+        decided = self._config.hook.pytest_heta_check_report(config=self._config, report=report)
+        return report if decided is None else report.model_copy(update={"gates": tuple(decided)}), comparison
+
+    def _baseline_of(self, anchored: AnchoredEvaluation, *, several: bool) -> Path | None:
+        path = anchored.spec.baseline
+        return path and (for_evaluation(path, anchored.evaluation.name) if several else path)
+
+    def _problems(self) -> list[str]:
+        return [*self._outputs.problems, *self._baselines.problems]
 
 
 def _beside(report: EvaluationReport, reports: Sequence[EvaluationReport]) -> list[EvaluationReport]:

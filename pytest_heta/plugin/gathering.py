@@ -44,10 +44,12 @@ class Gathered:
 
     def selection(self) -> dict[str, Any]:
         """Return what was selected out of how many, for the report."""
-        plan, spec = self.anchored.evaluation.plan, self.anchored.spec
-        modes = len(self.anchored.evaluation.modes)
-        found = {"cases": plan.case_count, "items": plan.case_count * modes, "selected": len(self.selected)}
-        return found | ({"limit": spec.limit} if spec.limit else {})
+        counts = {
+            "cases": self.anchored.evaluation.plan.case_count,
+            "planned": len(self.planned),
+            "selected": len(self.selected),
+        }
+        return counts | self.anchored.spec.selection.manifest
 
 
 def _not_run(nodeid: str, planned: PlannedCase) -> EvaluationCaseResult:

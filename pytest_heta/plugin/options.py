@@ -44,6 +44,8 @@ def seconds(text: str) -> float:
     return number
 
 
+_BOUND = "METRIC=VALUE"
+
 OPTIONS = (
     Option(
         "--heta-benchmark",
@@ -56,10 +58,22 @@ OPTIONS = (
     Option("--heta-mode", "query mode (default: all of the recipe); may be repeated", "args", "MODE", repeat=True),
     Option("--heta-top-k", "results to ask for (default: what the deepest metric needs)", "string", "K", positive),
     Option("--heta-limit", "run only the first N cases of each benchmark", metavar="N", type=positive),
-    Option("--heta-min", "fail the run if the mean is below: METRIC=VALUE", "linelist", "METRIC=VALUE", repeat=True),
-    Option("--heta-max", "fail the run if the mean is above: METRIC=VALUE", "linelist", "METRIC=VALUE", repeat=True),
-    Option("--heta-case-min", "fail each case below: METRIC=VALUE", "linelist", "METRIC=VALUE", repeat=True),
-    Option("--heta-case-max", "fail each case above: METRIC=VALUE", "linelist", "METRIC=VALUE", repeat=True),
+    Option("--heta-sample", "run only N cases, the same ones whatever their order", metavar="N", type=positive),
+    Option("--heta-stratify", "sample equal shares by this label, or by 'unit'", metavar="LABEL"),
+    Option("--heta-case", "run only the case of this id; may be repeated", metavar="ID", repeat=True),
+    Option("--heta-slice", "report by this label too; may be repeated", "args", "LABEL", repeat=True),
+    Option("--heta-min", "fail the run if the mean is below: METRIC=VALUE", "linelist", _BOUND, repeat=True),
+    Option("--heta-max", "fail the run if the mean is above: METRIC=VALUE", "linelist", _BOUND, repeat=True),
+    Option("--heta-case-min", "fail each case below: METRIC=VALUE", "linelist", _BOUND, repeat=True),
+    Option("--heta-case-max", "fail each case above: METRIC=VALUE", "linelist", _BOUND, repeat=True),
+    Option("--heta-baseline", "compare with the baseline in FILE", "string", "FILE"),
+    Option("--heta-update-baseline", "write the run to the baseline file", switch=True),
+    Option("--heta-require-baseline", "fail where there is no baseline yet", "bool", switch=True),
+    Option("--heta-max-drop", "fail if a mean drops further: METRIC=VALUE or %%", "linelist", _BOUND, repeat=True),
+    Option("--heta-significant", "fail if it does, significantly: METRIC=VALUE or %%", "linelist", _BOUND, repeat=True),
+    Option(
+        "--heta-non-inferior", "fail unless it surely does not: METRIC=VALUE or %%", "linelist", _BOUND, repeat=True
+    ),
     Option(
         "--heta-report",
         "write the report to PATH, in the format of its suffix; may be repeated",

@@ -41,7 +41,7 @@ class Outputs:
         """
         asked = self._asked
         if several:
-            asked = [path.with_name(f"{path.stem}-{report.knowledge_base_name}{path.suffix}") for path in asked]
+            asked = [for_evaluation(path, report.knowledge_base_name) for path in asked]
         files: list[str] = []
         for path in (run_folder / "report.json", *asked):
             try:
@@ -65,3 +65,8 @@ class Outputs:
             append_step_summary(Path(summary), markdown(report, others), *files[:1])
         except HetaError as error:
             self.problems.append(f"heta: {error}")
+
+
+def for_evaluation(path: Path, name: str) -> Path:
+    """Return the file of one evaluation where a session has several: ``out.json`` becomes ``out-NAME.json``."""
+    return path.with_name(f"{path.stem}-{name}{path.suffix}")

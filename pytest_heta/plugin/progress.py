@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -52,29 +53,31 @@ class Progress:
         self._show(progress_text(name, stage, done, total, now - began))
 
     def clear(self) -> None:
-        """Take the live line away: the build is over."""
+        """Take the live line away: what it told of is over."""
         self._started.clear()
         if self._line_is_open:
-            self._terminal.write(_ERASE, flush=True)
+            with self._uncaptured():
+                self._terminal.write(_ERASE, flush=True)
             self._line_is_open = False
 
     def _show(self, text: str) -> None:
-        if self._worker:
-            self._show_from_worker(f"[{self._worker}] {text}")
-        elif not self._live:
-            self._terminal.ensure_newline()
-            self._terminal.write_line(text)
-        else:
+        with self._uncaptured():
+            if self._worker:
+                print(f"[{self._worker}] {text}", file=sys.stderr, flush=True)
+                return
             if not self._line_is_open:
                 self._terminal.ensure_newline()
-            width = self._config.get_terminal_writer().fullwidth - 1
-            self._terminal.write(_ERASE + text[:width], flush=True)
-            self._line_is_open = True
+            if self._live:
+                width = self._config.get_terminal_writer().fullwidth - 1
+                self._terminal.write(_ERASE + text[:width], flush=True)
+                self._line_is_open = True
+            else:
+                self._terminal.write_line(text)
 
-    def _show_from_worker(self, text: str) -> None:
+    def _uncaptured(self) -> AbstractContextManager[None]:
+        """Lift pytest's capturing, under which even the terminal reporter's output goes to the captured file."""
         capture: Any = self._config.pluginmanager.getplugin("capturemanager")
-        with capture.global_and_fixture_disabled():
-            print(text, file=sys.stderr, flush=True)
+        return nullcontext() if capture is None else capture.global_and_fixture_disabled()
 
 
 def progress_text(name: str, stage: str, done: int, total: int | None, seconds: float) -> str:

@@ -25,6 +25,7 @@ def hand_over(item: CaseItem, call: pytest.CallInfo[Any], report: pytest.TestRep
     """
     if report.when == "call" or (report.when == "setup" and not report.passed):
         result, news = _result(item, call, report), item.anchored.knowledge_base_news()
+        _forget(item)
         line = result.model_dump_json()
         item.heta.journal(item.prefix, item.anchored, line)
         if item.heta.receive is not None:
@@ -46,7 +47,6 @@ def _result(item: CaseItem, call: pytest.CallInfo[Any], report: pytest.TestRepor
     """Return the result; where an item left none, the error or skip that kept it from one."""
     result = item.stash.get(RESULT, None)
     if result is not None:
-        _forget(item)
         return result
     place = (item.planned.unit.unit.unit_id, item.planned.case, item.planned.mode)
     if report.skipped:
@@ -64,10 +64,11 @@ def _error(item: CaseItem, call: pytest.CallInfo[Any]) -> EvaluationError:
 
 
 def _forget(item: CaseItem) -> None:
-    """Items live until the end of the session; what they hold must not."""
-    del item.stash[RESULT]
-    if JUDGED in item.stash:
-        del item.stash[JUDGED]
+    """Items live until the end of the session and may be run again; what they hold must not."""
+    keys: tuple[pytest.StashKey[Any], ...] = (JUDGED, ERROR, RESULT)
+    for key in keys:
+        if key in item.stash:
+            del item.stash[key]
 
 
 def _reason(call: pytest.CallInfo[Any]) -> str:

@@ -33,6 +33,8 @@ from pytest_heta.plugin.suites import SUFFIX, read_suite
 from pytest_heta.records import BenchmarkCase, BenchmarkWorkspace, EvaluationCaseResult, KnowledgeBaseReport
 from pytest_heta.reports.collector import RareCollector
 from pytest_heta.reports.gates import resolve_gates
+from pytest_heta.reports.policies import Policy, resolve_policies
+from pytest_heta.reports.slices import check_slices
 from pytest_heta.reports.thresholds import Threshold
 
 Receiver = Callable[[str, EvaluationCaseResult, list[KnowledgeBaseReport]], None]
@@ -62,6 +64,7 @@ class AnchoredEvaluation:
     evaluation: Evaluation
     gates: tuple[Threshold, ...]
     case_thresholds: tuple[Threshold, ...]
+    policies: tuple[Policy, ...]
     prepare_seconds: float
     units: dict[str, dict[str, PlannedCase]] = field(default_factory=dict)
 
@@ -209,26 +212,30 @@ class HetaSession:
         if hasattr(benchmark, "progress"):
             benchmark.progress = partial(self.progress, benchmark.manifest.name)
         recipe = await load_recipe(spec.recipe)
-        plan = await make_plan(benchmark, self.workspace, limit=spec.limit)
+        plan = await make_plan(benchmark, self.workspace, spec.selection)
         manifest = plan.manifest
         evaluation = Evaluation(
             plan=plan,
             recipe=recipe,
             modes=spec.modes,
-            evaluators=None,
+            evaluators=self.config.hook.pytest_heta_evaluators(config=self.config, benchmark=benchmark),
             name=f"{manifest.name}-{spec.recipe.label}",
             config=self._settings_for(spec),
             cache=self._cache,
             progress=partial(self.progress, manifest.name),
         )
+        metrics, modes = evaluation.metrics, evaluation.modes
+        bounds: tuple[Threshold | Policy, ...] = (*spec.gates, *spec.case_thresholds, *spec.policies)
+        check_slices(spec.slices, [bound.where for bound in bounds], [case.labels for case in plan.all_cases])
         name = f"{manifest.name}@{manifest.split}"
         return AnchoredEvaluation(
             name=f"{name}+{spec.recipe.label}" if several else name,
             spec=spec,
             loop=self.loop,
             evaluation=evaluation,
-            gates=resolve_gates(spec.gates, evaluation.metrics, evaluation.modes),
-            case_thresholds=resolve_gates(spec.case_thresholds, evaluation.metrics, evaluation.modes),
+            gates=resolve_gates(spec.gates, metrics, modes),
+            case_thresholds=resolve_gates(spec.case_thresholds, metrics, modes),
+            policies=resolve_policies(spec.policies, metrics, modes),
             prepare_seconds=time.perf_counter() - started,
         )
 

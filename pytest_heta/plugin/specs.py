@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,18 +10,22 @@ from typing import Any
 import pytest
 
 from pytest_heta.engine.recipes import RecipeSpec, parse_recipe_spec
+from pytest_heta.engine.selection import ALL_CASES, Selection
 from pytest_heta.errors import UsageError
 from pytest_heta.plugin.options import option_value
-from pytest_heta.reports.thresholds import Threshold, parse_threshold
+from pytest_heta.reports.policies import Policy, PolicyKind, parse_policy
+from pytest_heta.reports.thresholds import Bound, Threshold, parse_threshold
 
-BOUNDS = (("min", "--heta-min", "--heta-case-min"), ("max", "--heta-max", "--heta-case-max"))
+BOUNDS: tuple[Bound, ...] = ("min", "max")
+POLICIES: tuple[PolicyKind, ...] = ("max_drop", "significant", "non_inferior")
 
 
 @dataclass(frozen=True)
 class EvaluationSpec:
     """One benchmark and one recipe, and how to judge the second on the first.
 
-    ``root`` is where relative paths start. ``gates`` bound the means of the run, ``case_thresholds`` each case.
+    ``root`` is where relative paths start. ``gates`` bound the means of the run, ``case_thresholds`` each case,
+    ``policies`` how far a mean may drop below that of ``baseline``. ``slices`` are the labels to report by.
     """
 
     benchmark: str
@@ -29,9 +33,12 @@ class EvaluationSpec:
     root: Path
     modes: tuple[str, ...] = ()
     top_k: int | None = None
-    limit: int | None = None
+    selection: Selection = ALL_CASES
+    slices: tuple[str, ...] = ()
     gates: tuple[Threshold, ...] = ()
     case_thresholds: tuple[Threshold, ...] = ()
+    policies: tuple[Policy, ...] = ()
+    baseline: Path | None = None
 
 
 def specs_of_options(config: pytest.Config) -> tuple[EvaluationSpec, ...]:
@@ -55,18 +62,35 @@ def specs_of_options(config: pytest.Config) -> tuple[EvaluationSpec, ...]:
 
 
 def with_options(spec: EvaluationSpec, config: pytest.Config) -> EvaluationSpec:
-    """Return the spec with what the options say: they replace its modes, depth and limit, and add thresholds."""
+    """Return the spec with what the options say: they add thresholds and policies, and replace the rest."""
+
+    def given(flag: str) -> Any:
+        return option_value(config, f"--heta-{flag}")
+
+    baseline = given("baseline")
     return replace(
         spec,
-        modes=option_value(config, "--heta-mode") or spec.modes,
-        top_k=option_value(config, "--heta-top-k") or spec.top_k,
-        limit=option_value(config, "--heta-limit") or spec.limit,
-        gates=spec.gates + thresholds({bound: option_value(config, flag) for bound, flag, _ in BOUNDS}),
-        case_thresholds=spec.case_thresholds
-        + thresholds({bound: option_value(config, flag) for bound, _, flag in BOUNDS}),
+        modes=given("mode") or spec.modes,
+        top_k=given("top-k") or spec.top_k,
+        selection=Selection(
+            sample=given("sample") or spec.selection.sample,
+            stratify=given("stratify") or spec.selection.stratify,
+            limit=given("limit") or spec.selection.limit,
+            case_ids=given("case") or spec.selection.case_ids,
+        ),
+        slices=given("slice") or spec.slices,
+        gates=spec.gates + thresholds({bound: given(bound) for bound in BOUNDS}),
+        case_thresholds=spec.case_thresholds + thresholds({bound: given(f"case-{bound}") for bound in BOUNDS}),
+        policies=spec.policies + policies({kind: given(kind.replace("_", "-")) for kind in POLICIES}),
+        baseline=Path(config.invocation_params.dir, baseline) if baseline else spec.baseline,
     )
 
 
-def thresholds(texts: Mapping[Any, Any]) -> tuple[Threshold, ...]:
+def thresholds(texts: Mapping[Bound, Iterable[str]]) -> tuple[Threshold, ...]:
     """Read thresholds, given as texts by their bound."""
     return tuple(parse_threshold(text, bound) for bound, group in texts.items() for text in group)
+
+
+def policies(texts: Mapping[PolicyKind, Iterable[str]]) -> tuple[Policy, ...]:
+    """Read policies, given as texts by their kind."""
+    return tuple(parse_policy(text, kind) for kind, group in texts.items() for text in group)

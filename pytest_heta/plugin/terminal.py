@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import pytest
 
 from pytest_heta.records import EvaluationReport
+from pytest_heta.reports.against_baseline import BaselineComparison
+from pytest_heta.reports.baseline_lines import baseline_lines
 from pytest_heta.reports.compare import comparison_lines
 from pytest_heta.reports.lines import Line
 from pytest_heta.reports.summary import summary_lines
 
-Written = tuple[EvaluationReport, Sequence[str]]
-"""A report and the files that it was written to."""
+
+@dataclass(frozen=True)
+class Written:
+    """A report, the files that it was written to, and what came of holding it against a baseline."""
+
+    report: EvaluationReport
+    files: Sequence[str]
+    comparison: BaselineComparison | None
+
 
 _MARKUP: dict[str, dict[str, bool]] = {
     "plain": {},
@@ -26,10 +36,12 @@ _MARKUP: dict[str, dict[str, bool]] = {
 def print_summary(terminal: pytest.TerminalReporter, written: Sequence[Written]) -> None:
     """Print a section for each evaluation, and one for each benchmark on which several results stand to compare."""
     width = terminal.config.get_terminal_writer().fullwidth
-    for report, files in written:
-        terminal.section(f"heta: {report.benchmark.name} with {report.recipe['name']}")
-        print_lines(terminal, summary_lines(report, width, files))
-    for name, reports in _by_benchmark(report for report, _ in written).items():
+    for one in written:
+        terminal.section(f"heta: {one.report.benchmark.name} with {one.report.recipe['name']}")
+        print_lines(terminal, summary_lines(one.report, width, one.files))
+        if one.comparison is not None:
+            print_lines(terminal, [Line(), *baseline_lines(one.comparison, width)])
+    for name, reports in _by_benchmark(one.report for one in written).items():
         if sum(len(report.query_modes) for report in reports) > 1:
             terminal.section(f"heta: {name} compared")
             print_lines(terminal, comparison_lines(reports, width))

@@ -60,6 +60,7 @@ def assemble_report(
         cases=tuple(results),
         metadata={
             "concurrency": evaluation.concurrency,
+            "evaluators": {one.name: str(getattr(one, "definition", one.name)) for one in evaluation.evaluators},
             "top_k": evaluation.top_k,
             "notices": list(evaluation.plan.prepared.metadata.get("notices", ())),
             **facts.metadata,

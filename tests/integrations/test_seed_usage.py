@@ -6,6 +6,7 @@ import asyncio
 import csv
 import json
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def recipe(tmp_path: Path) -> Any:
     """Return an ordinary KnowledgeRecipe that reads text and PDF files."""
-    return heta_recipe(tmp_path / "objects", chunk_size=256)
+    return heta_recipe(tmp_path / "objects", chunk_size=2048)
 
 
 def test_beir(recipe: Any) -> None:
@@ -111,7 +112,7 @@ def test_uda_with_local_files(recipe: Any, tmp_path: Path) -> None:
 
 def test_uda_with_evidence_recall(recipe: Any, tmp_path: Path) -> None:
     """The example of UDA with evidence recall beside the benchmark's own evaluators."""
-    qa_path, extended_info_path, source_root = uda_files(tmp_path)
+    qa_path, extended_info_path, source_root = uda_files(tmp_path, ["GS_2016"])
 
     async def example() -> Any:
         benchmark = UdaBenchmark(
@@ -134,14 +135,14 @@ def test_uda_with_evidence_recall(recipe: Any, tmp_path: Path) -> None:
     assert result.counts[name].scored > 0
 
 
-def uda_files(folder: Path) -> tuple[Path, Path, Path]:
+def uda_files(folder: Path, names: Sequence[str] = DOCUMENTS) -> tuple[Path, Path, Path]:
     """Return the question file of the real documents, cut to two rows each, the extended file, the source folder."""
     with shared_data("uda/qa/fin_qa.csv").open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file, delimiter="|")
     extended = shared_data("uda/extended_qa_info_bench/bench_fin_qa.json")
     labelled = {str(item["q_uid"]) for items in json.loads(extended.read_text()).values() for item in items}
     rows.sort(key=lambda row: row[header.index("q_uid")] not in labelled)
-    chosen = [[row for row in rows if row[header.index("doc_name")] == name][:2] for name in DOCUMENTS]
+    chosen = [[row for row in rows if row[header.index("doc_name")] == name][:2] for name in names]
     with (folder / "fin_qa.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, delimiter="|").writerows([header, *(row for some in chosen for row in some)])
     return folder / "fin_qa.csv", extended, shared_data("uda/src_doc_files_example")

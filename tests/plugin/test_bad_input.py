@@ -31,6 +31,7 @@ def nothing(project: Project) -> None:
 
 
 QUERIES, QRELS = "queries.jsonl", "qrels/test.tsv"
+BUILD = "    def build(self, *, name, objects, source_keys): pass\n"
 HEAD = "query-id\tcorpus-id\tscore\n"
 
 OPTIONS = {
@@ -67,14 +68,17 @@ FILES = {
     "recipe that fails": (recipe("x = 1\nraise ValueError('not today')\n"), "r.py:2: ValueError: not today"),
     "recipe that exits": (recipe("import sys\nsys.exit('bye')\n"), "r.py:2: SystemExit: bye"),
     "recipe with bad syntax": (recipe("def recipe(:\n"), "r.py:1: SyntaxError: "),
-    "recipe that lacks a module": (recipe("import nope_nope\n"), "r.py:1: ModuleNotFoundError: No module named 'nope_nope'"),
+    "recipe that lacks a module": (
+        recipe("import nope_nope\n"),
+        "r.py:1: ModuleNotFoundError: No module named 'nope_nope'",
+    ),
     "factory that fails": (recipe("def recipe():\n    raise ValueError('no model')\n"), "r.py:2: ValueError: no model"),
     "class that fails": (
-        recipe("class recipe:\n    def __init__(self): raise ValueError('no model')\n    def build(self, *, name, objects, source_keys): pass\n"),
-        "r.py:2: ValueError: no model",
+        recipe(f"class recipe:\n    def __init__(self): raise ValueError('no model')\n{BUILD}"),
+        "r.py:recipe: ",
     ),
     "class that needs arguments": (
-        recipe("class recipe:\n    def __init__(self, model): pass\n    def build(self, *, name, objects, source_keys): pass\n"),
+        recipe(f"class recipe:\n    def __init__(self, model): pass\n{BUILD}"),
         "r.py:recipe: TypeError: recipe.__init__() missing 1 required positional argument: 'model'",
     ),
     "no queries": (gone(f"data/{QUERIES}"), "data: queries.jsonl is missing"),
@@ -82,7 +86,10 @@ FILES = {
     "queries no JSON": (data(QUERIES, '{"_id": "q1", "text": "a"}\n{"_id"\n'), "data/queries.jsonl:2: "),
     "queries no object": (data(QUERIES, "[1]\n"), "data/queries.jsonl:1: "),
     "queries without id": (data(QUERIES, '{"text": "a"}\n'), "data/queries.jsonl:1: "),
-    "queries without text": (data(QUERIES, "".join(f'{{"_id": "{name}"}}\n' for name in GOLD)), "data/queries.jsonl:1: "),
+    "queries without text": (
+        data(QUERIES, "".join(f'{{"_id": "{name}"}}\n' for name in GOLD)),
+        "data/queries.jsonl:1: ",
+    ),
     "query ids twice": (
         data(QUERIES, '{"_id": "q1", "text": "a"}\n{"_id": "q1", "text": "b"}\n'),
         "data/queries.jsonl:2: _id 'q1' is already on line 1",
@@ -134,7 +141,10 @@ def test_workers_do_not_start_in_vain(project: Project) -> None:
     [
         (gone("data/corpus.jsonl"), "data/corpus.jsonl"),
         (data("corpus.jsonl", '{"_id": "d1", "text": "a"}\n{"_id": \n'), "data/corpus.jsonl:2: "),
-        (data("corpus.jsonl", '{"_id": "d1", "text": "a"}\n' * 2), "data/corpus.jsonl:2: _id 'd1' is already on line 1"),
+        (
+            data("corpus.jsonl", '{"_id": "d1", "text": "a"}\n' * 2),
+            "data/corpus.jsonl:2: _id 'd1' is already on line 1",
+        ),
         (data("corpus.jsonl", '{"text": "a"}\n'), "data/corpus.jsonl:1: "),
         (data("corpus.jsonl", ""), "no documents"),
     ],
@@ -150,5 +160,7 @@ def test_a_corpus_that_cannot_be_read(project: Project, change: Callable[[Projec
     result = project.evaluate("-q")
     assert result.ret == 1
     result.assert_outcomes(errors=4)
-    assert sum(told in line for line in result.outlines if line.startswith(("DataError", "BuildError"))) == 4, clean(result)
+    assert sum(told in line for line in result.outlines if line.startswith(("DataError", "BuildError"))) == 4, clean(
+        result
+    )
     assert {case.status for case in project.report().cases} == {"errored"}

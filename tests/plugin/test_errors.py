@@ -18,7 +18,9 @@ def counts(project: Project, metric: str) -> tuple[int, ...]:
 
 def test_a_build_that_fails_is_the_error_of_each_case(spread: Project) -> None:
     """Each case says in one line that the knowledge base cannot be built; it is tried once in a process."""
-    spread.write("r.py", BUILT.replace("        return Base([", "        raise ValueError('no disk')\n        return Base(["))
+    spread.write(
+        "r.py", BUILT.replace("        return Base([", "        raise ValueError('no disk')\n        return Base([")
+    )
     result = spread.evaluate("--heta-min=ndcg@1=0", "-q")
     assert result.ret == 1
     result.assert_outcomes(errors=4, failed=1)
@@ -74,7 +76,7 @@ def test_nothing_that_a_search_does_breaks_the_run(project: Project, body: str, 
 
 
 def test_a_batch_that_fails_is_asked_one_by_one(project: Project) -> None:
-    """Where query_many fails, only the query at fault is an error; where its answers do not match, nothing is mixed up."""
+    """Where query_many fails, only the query at fault is an error; answers too few are never mixed up."""
     project.write(
         "r.py",
         BUILT.replace("hits = [", "if text == 'pears': raise ValueError('no pears')\n        hits = ["),

@@ -119,7 +119,7 @@ def test_a_skipped_case_is_not_run(spread: Project) -> None:
 
 
 def test_a_mark_on_items_skips_or_expects_failure(project: Project) -> None:
-    """Marks that a conftest adds to items work as on tests: skipped is not run, an expected failure still has scores."""
+    """Marks that a conftest adds work as on tests: skipped is not run, an expected failure still has scores."""
     project.write(
         "conftest.py",
         "import pytest\n"
@@ -176,7 +176,8 @@ def test_a_recipe_file_is_not_taken_for_tests(project: Project) -> None:
     recipe = project.write("recipes/test_r.py", (project.path / "r.py").read_text())
     recipe.write_text(
         recipe.read_text() + "\ndef test_nothing(): assert False\n"
-        "from pathlib import Path\nwith open(Path(__file__).with_name('log.txt'), 'a') as log: log.write(__name__ + ' ')\n"
+        "from pathlib import Path\n"
+        "with open(Path(__file__).with_name('log.txt'), 'a') as log: log.write(__name__ + ' ')\n"
     )
     project.write("recipes/conftest.py", AUTOUSE)
     args = ("--heta-benchmark=data", "--heta-recipe=recipes/test_r.py")

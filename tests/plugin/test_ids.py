@@ -35,7 +35,7 @@ ODD = [
 def test_ids_of_every_kind_run_and_can_be_pasted(spread: Project) -> None:
     """Each id has one item of letters, digits and ._- only; the report holds the original; -k and paths find them."""
     ids = [name for name in ODD if name == name.strip()]
-    spread.benchmark(queries={name: "apples" for name in ids}, gold={name: "d1" for name in ids})
+    spread.benchmark(queries=dict.fromkeys(ids, "apples"), gold=dict.fromkeys(ids, "d1"))
     spread.evaluate().assert_outcomes(passed=len(ids))
     found = spread.report().cases
     assert [result.case_id for result in found] == ids
@@ -48,9 +48,7 @@ def test_ids_of_every_kind_run_and_can_be_pasted(spread: Project) -> None:
         assert len(item) <= 300
     pasted = [nodes[name] for name in ("a::b", "]", "🍎", "CASE", "..", "x" * 300)]
     spread.evaluate(*pasted).assert_outcomes(passed=len(pasted))
-    assert [result.node_id for result in spread.report().cases] == [
-        node for node in nodes.values() if node in pasted
-    ]
+    assert [result.node_id for result in spread.report().cases] == [node for node in nodes.values() if node in pasted]
 
 
 def test_an_id_that_looks_like_the_name_of_another_stays_apart(project: Project) -> None:

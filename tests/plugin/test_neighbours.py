@@ -6,33 +6,31 @@ import pytest
 
 from tests.plugin.project import EVALUATION, Project, clean, statuses
 
-ASYNC_TEST = """
+ASYNC_TESTS = """
 import pytest
-{mark}
-async def test_async():
+
+@pytest.fixture(autouse=True)
+async def own():
+    return 1
+
+async def test_asyncio():
+    pass
+
+@pytest.mark.anyio
+async def test_anyio(anyio_backend):
     pass
 """
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestDeprecationWarning")
-def test_asyncio_in_auto_mode(project: Project) -> None:
-    """pytest-asyncio in auto mode runs the user's async tests and fixtures beside the cases."""
+def test_every_installed_plugin_may_be_on(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cases run beside async tests, with pytest-asyncio in auto mode, anyio, hypothesis and whatever is installed."""
     pytest.importorskip("pytest_asyncio")
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
     project.write("pytest.ini", "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n")
-    project.write("test_own.py", ASYNC_TEST.format(mark=""))
-    project.write("conftest.py", "import pytest\n@pytest.fixture(autouse=True)\nasync def own(): return 1\n")
-    result = project.evaluate("-p", "asyncio", "test_own.py", "r.py")
-    result.assert_outcomes(passed=5)
-    clean(result)
-
-
-def test_anyio(project: Project) -> None:
-    """The plugin of anyio runs the user's async tests beside the cases."""
-    pytest.importorskip("anyio")
-    project.write("conftest.py", "import pytest\n@pytest.fixture\ndef anyio_backend(): return 'asyncio'\n")
-    project.write("test_own.py", ASYNC_TEST.format(mark="@pytest.mark.anyio"))
-    result = project.evaluate("-p", "anyio", "test_own.py", "r.py")
-    result.assert_outcomes(passed=5)
+    project.write("test_own.py", ASYNC_TESTS)
+    project.spread = ()
+    result = project.subprocess(*EVALUATION, "test_own.py", "r.py")
+    result.assert_outcomes(passed=6)
     clean(result)
 
 
@@ -48,10 +46,10 @@ def search(query, top_k):
 
 RERUN = """
 import pytest
-from _pytest.runner import runtestprotocol
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item, nextitem):
+    runtestprotocol = item.config.pluginmanager.get_plugin("runner").runtestprotocol
     for attempt in (1, 2):
         reports = runtestprotocol(item, nextitem=nextitem, log=False)
         if attempt == 2 or not any(report.failed for report in reports):
@@ -73,6 +71,16 @@ def test_a_case_that_is_run_again_counts_once(project: Project) -> None:
     assert project.report().score_summary["search.beir_ndcg@1"] == 1.0
 
 
+def test_rerunfailures(project: Project) -> None:
+    """The same holds for pytest-rerunfailures itself: the first try is a rerun, the second counts."""
+    pytest.importorskip("pytest_rerunfailures")
+    project.write("r.py", FLAKY)
+    result = project.evaluate("-p", "rerunfailures", "--reruns=1")
+    result.assert_outcomes(passed=4)
+    assert "1 rerun" in result.outlines[-1]
+    assert set(statuses(project.report()).values()) == {"finished"}
+
+
 def test_the_plugin_can_be_switched_off(project: Project) -> None:
     """With -p no:heta suite files and options are unknown, and all else works."""
     project.write("small.heta.toml", 'benchmark = "data"\nrecipe = "r.py"\n')
@@ -85,6 +93,12 @@ def test_the_plugin_can_be_switched_off(project: Project) -> None:
 def test_options_are_in_the_help(project: Project) -> None:
     """--help tells of every option and ini option, even without a benchmark."""
     text = clean(project.run("--help"))
-    for option in ("--heta-benchmark=SPEC", "--heta-recipe=FILE", "--heta-case-min", "heta_mode (args)", "heta_timeout"):
+    for option in (
+        "--heta-benchmark=SPEC",
+        "--heta-recipe=FILE",
+        "--heta-case-min",
+        "heta_mode (args)",
+        "heta_timeout",
+    ):
         assert option in text
     assert "heta_kb" in clean(project.run("--fixtures", "-q"))
