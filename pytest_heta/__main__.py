@@ -9,12 +9,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pytest_heta.cli import cache, compare, merge, runs, schema, score
+from pytest_heta.cli import cache, check, compare, merge, runs, schema, score
 from pytest_heta.cli.command import Command, add_commands
 from pytest_heta.errors import HetaError, UsageError
 
 COMMANDS: tuple[Command, ...] = (
     cache.COMMAND,
+    check.COMMAND,
     compare.COMMAND,
     merge.COMMAND,
     runs.COMMAND,

@@ -169,6 +169,17 @@ class KnowledgeBaseCache:
         """Remove the entries whose key begins so, but none in use; return the removed ones."""
         return [entry for entry in self.list_entries() if entry.key.startswith(key_prefix) and self._discard(entry)]
 
+    def retire(self, path: Path, before: Callable[[Path], Any]) -> None:
+        """Remove the entry that lies at a released CacheEntry's ``path``, unless somebody has it open.
+
+        ``before(path)`` is called first, to remove what the entry points to outside of the cache.
+        """
+        entry = path.parent
+        with self._locked(key_of(entry)):
+            if entry.exists() and not self._folder.in_use(entry):
+                before(path)
+                self._folder.discard(entry)
+
     def collect_garbage(self) -> list[StoredEntry]:
         """Remove what is of no use and what exceeds the limit; return the removed entries.
 

@@ -17,6 +17,7 @@ from pytest_heta.engine.plan import Plan, PlannedUnit, refuse_duplicates
 from pytest_heta.engine.recipes import LoadedRecipe
 from pytest_heta.engine.scoring import errored_result, finished_result, score
 from pytest_heta.errors import UnknownNameError, UsageError
+from pytest_heta.integrations import as_evaluator
 from pytest_heta.protocols import BenchmarkEvaluatorProtocol, ProgressCallback
 from pytest_heta.records import BenchmarkCase, EvaluationCaseResult, EvaluationError, EvaluationScore, QueryResponse
 
@@ -54,7 +55,7 @@ class Evaluation:
         """
         self.plan, self.recipe, self.name, self.config = plan, recipe, name, config
         self.modes = chosen_modes(recipe, modes)
-        self.evaluators = tuple(plan.benchmark.evaluators() if evaluators is None else evaluators)
+        self.evaluators = tuple(map(as_evaluator, plan.benchmark.evaluators() if evaluators is None else evaluators))
         self.metrics = tuple(evaluator.name for evaluator in self.evaluators)
         if not self.metrics:
             raise UsageError(f"benchmark {plan.manifest.name} has no evaluators: nothing would be measured")

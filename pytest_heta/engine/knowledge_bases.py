@@ -65,6 +65,7 @@ class KnowledgeBasePool:
     def __post_init__(self) -> None:
         self._open: OrderedDict[str, OpenKnowledgeBase] = OrderedDict()
         self._failed: dict[str, HetaError] = {}
+        self._entries: set[Path] = set()
         self._lock = asyncio.Lock()
 
     @property
@@ -93,8 +94,20 @@ class KnowledgeBasePool:
         """Close all of them."""
         async with self._lock:
             problems = [await _close(*self._open.popitem()) for _ in range(len(self._open))]
+            problems += [await self._retire(path) for path in sorted(self._entries)]
         for problem in filter(None, problems):
             warnings.warn(problem, stacklevel=2)
+
+    async def _retire(self, path: Path) -> str | None:
+        """Remove what a run has made on a server, if it is the last to use it, unless the recipe keeps it."""
+        recipe = self.recipe.recipe
+        if self.cache is None or not hasattr(recipe, "drop") or getattr(recipe, "keep", False):
+            return None
+        try:
+            await asyncio.to_thread(self.cache.retire, path, recipe.drop)
+        except Exception as error:
+            return f"what {path} points to cannot be removed: {type(error).__name__}: {error}"
+        return None
 
     async def _make_room(self) -> None:
         while len(self._open) >= self.config.open_knowledge_bases:
@@ -160,6 +173,7 @@ class KnowledgeBasePool:
             # Its files are whole, but what they point to, such as a table on a server, is gone.
             entry = await asyncio.to_thread(opened, entry.path)
             kb = await self._load(entry, name)
+        self._entries.add(entry.path)
         facts = {"documents_digest": digest, "index_bytes": entry.manifest.size}
         return OpenKnowledgeBase(kb, _report(unit, name, kb, entry.build_seconds, not entry.built, facts), entry)
 

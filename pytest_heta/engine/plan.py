@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from pytest_heta.engine.selection import ALL_CASES, Selection
 from pytest_heta.errors import DataError
+from pytest_heta.integrations import as_benchmark
 from pytest_heta.protocols import BenchmarkProtocol
 from pytest_heta.records import (
     BenchmarkCase,
@@ -61,6 +62,7 @@ async def make_plan(
         UsageError: for a selection that fits no case.
 
     """
+    benchmark = as_benchmark(benchmark)
     prepared = await benchmark.prepare(workspace)
     name = benchmark.manifest.name
     cases = await _gather(benchmark.cases(prepared))

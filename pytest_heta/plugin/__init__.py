@@ -58,6 +58,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Start where the options ask for it; suite files start later, when they are met."""
     if config.getoption("heta_benchmark") or config.getoption("heta_recipe"):
         heta_session(config)
+    if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
+        from pytest_heta.plugin.workers import WorkerListener
+
+        config.pluginmanager.register(WorkerListener(config, heta_session), "heta-workers")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -76,7 +80,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     from pytest_heta.plugin.nodes import AnchorFile
 
-    return AnchorFile.from_parent(parent, path=file_path, heta=heta_session(parent.config))
+    try:
+        heta = heta_session(parent.config)
+    except pytest.UsageError as error:
+        raise parent.CollectError(str(error)) from None
+    return AnchorFile.from_parent(parent, path=file_path, heta=heta)
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-import uuid
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from pytest_heta.engine.plan import PlannedUnit, make_plan
 from pytest_heta.engine.recipes import load_recipe
 from pytest_heta.errors import ReportError, UsageError
 from pytest_heta.locations import default_cache_dir, kb_cache_dir
+from pytest_heta.plugin.identity import worker_input
 from pytest_heta.plugin.names import node_names
 from pytest_heta.plugin.options import option_value
 from pytest_heta.plugin.progress import Progress
@@ -106,11 +105,11 @@ class HetaSession:
         self.workspace = _workspace(config)
         self.download = not option_value(config, "--heta-offline")
         self.loop = LoopThread()
-        self._start_ns: int = worker_input(config, "start_ns") or time.time_ns()
+        self._start_ns: int = worker_input(config)["heta_start_ns"]
         folder = self.settings.kb_cache
         self._cache = KnowledgeBaseCache(folder, notice=_warn, session_start_ns=self._start_ns) if folder else None
         self._anchored: dict[Path, list[AnchoredEvaluation]] = {}
-        self._run_id: str = worker_input(config, "run_id") or new_run_id()
+        self._run_id: str = worker_input(config)["heta_run_id"]
         self._writer: str = getattr(config, "workerinput", {}).get("workerid", "main")
         self.progress = Progress(config)
         self.receive: Receiver | None = None
@@ -137,10 +136,6 @@ class HetaSession:
         """Yield all evaluations that were asked for."""
         for group in self._anchored.values():
             yield from group
-
-    def worker_input(self) -> dict[str, Any]:
-        """Return what an xdist worker must know of the run: exact builtins only."""
-        return {"heta_start_ns": self._start_ns, "heta_run_id": self._run_id}
 
     def items_are_collected(self) -> None:
         """Spare the garbage collector what now lives until the end."""
@@ -247,16 +242,6 @@ def benchmark_families(config: pytest.Config) -> dict[str, Family]:
     """Return the benchmark families that the hook gives; of two with one name the first implementation's."""
     found: list[Mapping[str, Family]] = config.pluginmanager.hook.pytest_heta_benchmarks(config=config)
     return {name: family for families in reversed(found) for name, family in families.items()}
-
-
-def worker_input(config: pytest.Config, key: str) -> Any:
-    """Return what the controller has told this xdist worker, or None in any other process."""
-    return getattr(config, "workerinput", {}).get(f"heta_{key}")
-
-
-def new_run_id() -> str:
-    """Return a name for a run that sorts by time."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
 
 
 def _warn(message: str) -> None:

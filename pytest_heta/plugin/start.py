@@ -13,7 +13,6 @@ from pytest_heta.errors import HetaError
 from pytest_heta.plugin.controller import Controller
 from pytest_heta.plugin.nodes import CaseItem
 from pytest_heta.plugin.session import HetaSession, benchmark_families
-from pytest_heta.plugin.workers import WorkerListener
 from pytest_heta.records import BenchmarkCase
 from pytest_heta.reports.collector import collector_paused
 
@@ -58,10 +57,7 @@ def start(config: pytest.Config) -> HetaSession:
 
 
 def _register_controller(config: pytest.Config, heta: HetaSession) -> None:
-    controller = Controller(config, heta)
-    config.pluginmanager.register(controller, "heta-controller")
-    if config.getoption("dist", "no") != "no":
-        config.pluginmanager.register(WorkerListener(controller, heta), "heta-workers")
+    config.pluginmanager.register(Controller(config, heta), "heta-controller")
 
 
 def load_everything(heta: HetaSession) -> None:

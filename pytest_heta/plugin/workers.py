@@ -1,49 +1,75 @@
-"""The side of the controller that talks with xdist workers; registered only where there are some."""
+"""The side of the controller that talks with xdist workers; registered only where there are some.
+
+Importing this imports nothing heavy: suite files come to light in the workers, and until then heta is not used.
+"""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_heta.plugin.controller import Controller
-from pytest_heta.plugin.records import unpack
-from pytest_heta.plugin.scheduling import AffinityScheduling
-from pytest_heta.plugin.session import HetaSession
+from pytest_heta.plugin.identity import worker_input
+
+if TYPE_CHECKING:
+    from pytest_heta.plugin.controller import Controller
+
+SUITE_SUFFIX = ".heta.toml"
 
 
 class WorkerListener:
     """Tells workers of their run, and takes in what they collect and find."""
 
-    def __init__(self, controller: Controller, heta: HetaSession) -> None:
-        """Listen on behalf of ``controller``."""
-        self._controller, self._heta = controller, heta
+    def __init__(self, config: pytest.Config, start: Callable[[pytest.Config], object]) -> None:
+        """Listen in the process that reports; ``start`` makes its session where a worker has met a suite file."""
+        self._config, self._start = config, start
         self._selected = False
+
+    @property
+    def _controller(self) -> Controller | None:
+        found: Controller | None = self._config.pluginmanager.get_plugin("heta-controller")
+        return found
 
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker which run it belongs to."""
-        node.workerinput.update(self._heta.worker_input())
+        node.workerinput.update(worker_input(self._config))
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
-        """Schedule by affinity, unless the user says how to distribute."""
-        if _distribution_is_chosen(config):
+        """Schedule by affinity where the options name what to evaluate, unless the user says how to distribute."""
+        if self._controller is None or _distribution_is_chosen(config):
             return None
+        from pytest_heta.plugin.scheduling import AffinityScheduling
+
         return AffinityScheduling(config, log, self._controller.affinity_of)
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """Note what was selected; all workers collect the same."""
-        if not self._selected:
+        if self._selected:
+            return
+        self._selected = True
+        if any(nodeid.partition("::")[0].endswith(SUITE_SUFFIX) for nodeid in ids):
+            self._start_late()
+        if self._controller is not None:
             self._controller.select(ids)
-            self._selected = True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note the result that comes with a report."""
+        if self._controller is None:
+            return
+        from pytest_heta.plugin.records import unpack
+
         found = unpack(report)
         if found is not None:
             self._controller.receive(report.nodeid, *found)
+
+    def _start_late(self) -> None:
+        try:
+            self._start(self._config)
+        except pytest.UsageError as error:
+            pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
 
 
 def _distribution_is_chosen(config: pytest.Config) -> bool:

@@ -148,7 +148,7 @@ def test_an_error_in_close_is_told_and_fails_nobody(failure: BaseException) -> N
             await pool.get(unit)
         with pytest.warns(UserWarning, match="the knowledge base of run unit 'u0' cannot be closed: "):
             await pool.get(UNITS[2])
-        with pytest.warns(UserWarning) as told:
+        with pytest.warns(UserWarning, match="cannot be closed") as told:
             await pool.aclose()
         assert len(told) == 2
         return recipe

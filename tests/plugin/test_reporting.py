@@ -133,7 +133,7 @@ def test_every_benchmark_meets_every_recipe(spread: Project) -> None:
         "out-beir_more-s.json": 0.0,
     }
     assert not (spread.path / "out.json").exists()
-    result.stdout.fnmatch_lines(["*heta: beir_data compared*", "*heta: beir_more compared*"])
+    result.stdout.fnmatch_lines(["*heta: beir_data@test compared*", "*heta: beir_more@test compared*"])
 
 
 def test_two_recipes_of_one_file_are_told_apart(project: Project) -> None:

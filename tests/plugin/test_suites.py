@@ -97,6 +97,15 @@ def test_a_bad_suite_is_a_collection_error(project: Project, name: str) -> None:
     assert re.search(r"\.py:\d", message) is None
 
 
+@pytest.mark.parametrize("option", ["--heta-min=nonsense", "--heta-report=out.nonsense", "--override-ini=heta_top_k=nonsense"])
+def test_bad_options_beside_a_suite(spread: Project, option: str) -> None:
+    """An option that cannot be used is told in one message where only a suite file starts an evaluation."""
+    spread.write("small.heta.toml", 'benchmark = "data"\nrecipe = "r.py"\n')
+    result = spread.run(option)
+    assert result.ret in {pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERRUPTED, pytest.ExitCode.TESTS_FAILED}
+    assert "nonsense" in clean(result)
+
+
 def test_bad_suites_stop_a_run(spread: Project) -> None:
     """Without --continue-on-collection-errors nothing runs, with and without workers."""
     spread.write("small.heta.toml", "benchmrk = 1\n")
