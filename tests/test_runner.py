@@ -13,6 +13,7 @@ import pytest
 
 from pytest_heta import BeirBenchmark, BeirRetrievalMetric, BenchmarkRunner
 from pytest_heta.engine.config import RunnerConfig
+from pytest_heta.engine.selection import Selection
 from pytest_heta.errors import DataError, RecipeError, UnknownNameError
 from pytest_heta.keys import report_key
 from pytest_heta.knowledge.store import LocalObjectStore
@@ -153,7 +154,7 @@ def test_a_search_function_is_a_recipe(tmp_path: Path) -> None:
 def test_a_limit_takes_the_first_cases(tmp_path: Path) -> None:
     """Only they are asked."""
     recipe = ToyRecipe()
-    report = run(tmp_path, recipe, config=RunnerConfig(limit=2))
+    report = run(tmp_path, recipe, config=RunnerConfig(selection=Selection(limit=2)))
     assert [one.case_id for one in report.cases] == ["c0", "c1"]
     assert sorted(recipe.bases[0].asked) == ["query c0", "query c1"]
 

@@ -129,7 +129,7 @@ class Controller:
         anchored = gathered.anchored
         durations = {"prepare": anchored.prepare_seconds, "total": time.perf_counter() - self._started}
         facts = new_facts(durations, gathered.selection(), self._provenance)
-        bases = gathered.knowledge_bases.values()
+        bases = gathered.ordered_knowledge_bases()
         report = assemble_report(anchored.evaluation, gathered.ordered_results(), bases, facts, anchored.gates)
         report = with_slices(report, anchored.spec.slices)
         comparison = self._baselines.compare(gathered, report, self._baseline_of(anchored, several=several))

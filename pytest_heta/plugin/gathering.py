@@ -42,6 +42,11 @@ class Gathered:
             if nodeid in self.selected
         ]
 
+    def ordered_knowledge_bases(self) -> list[KnowledgeBaseReport]:
+        """Return how the knowledge bases came to be, in plan order, whichever worker was first."""
+        units = (unit.unit.unit_id for unit in self.anchored.evaluation.plan.units)
+        return [self.knowledge_bases[unit_id] for unit_id in units if unit_id in self.knowledge_bases]
+
     def selection(self) -> dict[str, Any]:
         """Return what was selected out of how many, for the report."""
         counts = {

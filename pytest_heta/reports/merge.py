@@ -11,7 +11,6 @@ from pytest_heta.engine.journal import JournalHeader, explain_difference, read_j
 from pytest_heta.engine.resume import ResultKey
 from pytest_heta.engine.shard import PLAN, SHARD, Shard
 from pytest_heta.errors import ReportError, UsageError
-from pytest_heta.keys import knowledge_base_name
 from pytest_heta.records import EvaluationCaseResult, EvaluationReport, GateResult, KnowledgeBaseReport
 from pytest_heta.reports.aggregate import latency_summary, summarize_scores
 from pytest_heta.reports.assemble import RunFacts, busy_seconds
@@ -19,11 +18,11 @@ from pytest_heta.reports.gates import check_report
 from pytest_heta.reports.history import REPORT
 from pytest_heta.reports.json_file import read_report
 from pytest_heta.reports.slices import SLICES, with_slices
-from pytest_heta.reports.text import some
+from pytest_heta.reports.text import plural, some
 from pytest_heta.reports.thresholds import Threshold, parse_threshold
 
 _SAME = ("benchmark", "knowledge_base_name", "recipe", "query_modes", "metrics")
-_OWN = frozenset({SHARD, "selected"})
+_OWN = frozenset({SHARD, "planned", "selected"})
 """What the selections of two shards of one run differ in."""
 
 
@@ -96,8 +95,8 @@ def merge_parts(parts: Sequence[Part], facts: RunFacts) -> Merged:
             "score_summary": summary,
             "counts": counts,
             "latency": latency_summary(cases, first.query_modes, seconds),
-            "knowledge_bases": tuple(_knowledge_bases(plan, first.knowledge_base_name, reports.values())),
-            "selection": _shared_selection(first) | ({"selected": len(cases)} if "selected" in first.selection else {}),
+            "knowledge_bases": tuple(_knowledge_bases(plan, reports.values())),
+            "selection": _selection(first, plan, len(cases)),
             "durations": _longest(report.durations for report in reports.values()),
             "versions": _versions(report.versions for report in reports.values()),
             "metadata": _metadata(reports),
@@ -105,8 +104,10 @@ def merge_parts(parts: Sequence[Part], facts: RunFacts) -> Merged:
     )
     merged = with_slices(merged, list(first.metadata.get(SLICES, {})))
     judged, unjudged = _thresholds(first.gates)
-    missing = _missing(plan, parts)
-    return Merged(merged.model_copy(update={"gates": check_report(judged, merged)}), missing, unjudged)
+    known = {(result.unit_id, result.case_id, result.mode) for part in parts for result in part.results}
+    lost = len(cases) - len(known)
+    gates = tuple(_without(lost, gate) for gate in check_report(judged, merged))
+    return Merged(merged.model_copy(update={"gates": gates}), _missing(plan, parts), unjudged)
 
 
 def _check(parts: Sequence[Part], planned: Collection[tuple[str, str]]) -> None:
@@ -137,6 +138,8 @@ def _differences(first: Part, part: Part) -> Iterator[str]:
     for field in _SAME:
         if getattr(one, field) != getattr(other, field):
             yield f"{field.replace('_', ' ')} differ: {_told(getattr(one, field))} and {_told(getattr(other, field))}"
+    if one.metadata.get("evaluators") != other.metadata.get("evaluators"):
+        yield "their metrics are defined differently"
     if _shared_selection(one) != _shared_selection(other) or one.metadata.get(PLAN) != other.metadata.get(PLAN):
         yield "they planned other cases"
 
@@ -192,7 +195,7 @@ def _missing(plan: Iterable[tuple[str, list[str]]], parts: Sequence[Part]) -> tu
 
 
 def _knowledge_bases(
-    plan: Sequence[tuple[str, list[str]]], name: str, reports: Iterable[EvaluationReport]
+    plan: Iterable[tuple[str, list[str]]], reports: Iterable[EvaluationReport]
 ) -> Iterator[KnowledgeBaseReport]:
     """Yield one report a unit: of several that opened its KB, the one that failed or built it tells more."""
     found: dict[str, list[KnowledgeBaseReport]] = {}
@@ -201,12 +204,17 @@ def _knowledge_bases(
             found.setdefault(base.unit_id, []).append(base)
     for unit_id, _ in plan:
         if unit_id in found:
-            best = min(found[unit_id], key=lambda base: (base.error is None, base.cached))
-            yield best.model_copy(update={"name": knowledge_base_name(name, unit_id, len(plan))})
+            yield min(found[unit_id], key=lambda base: (base.error is None, base.cached))
 
 
 def _shared_selection(report: EvaluationReport) -> dict[str, Any]:
     return {name: value for name, value in report.selection.items() if name not in _OWN}
+
+
+def _selection(report: EvaluationReport, plan: Iterable[tuple[str, list[str]]], selected: int) -> dict[str, Any]:
+    planned = sum(len(case_ids) for _, case_ids in plan) * len(report.query_modes)
+    counts = {"planned": planned, "selected": selected}
+    return {name: counts.get(name, value) for name, value in report.selection.items() if name != SHARD}
 
 
 def _longest(durations: Iterable[Mapping[str, float]]) -> dict[str, float]:
@@ -240,6 +248,14 @@ def _metadata(reports: Mapping[Shard, EvaluationReport]) -> dict[str, Any]:
         for shard, report in reports.items()
     }
     return shared | {"shards": own}
+
+
+def _without(lost: int, gate: GateResult) -> GateResult:
+    """Fail a gate where cases are lost: nobody knows their labels, so a gate on a slice does not miss them."""
+    if not lost or not gate.passed:
+        return gate
+    reason = f"{gate.reason}; {plural(lost, 'case')} not run, so this gate cannot pass"
+    return gate.model_copy(update={"passed": False, "reason": reason})
 
 
 def _thresholds(gates: Iterable[GateResult]) -> tuple[list[Threshold], tuple[GateResult, ...]]:

@@ -16,6 +16,7 @@ from pytest_heta.benchmarks.uda import UdaBenchmark
 from pytest_heta.knowledge import Bm25, Recipe, SentenceAnswerer, TokenChunker
 from pytest_heta.protocols import BenchmarkProtocol
 from pytest_heta.records import BenchmarkWorkspace, EvaluationCaseResult, EvaluationReport, QueryResponse, QueryResult
+from pytest_heta.reports.aggregate import official_summary
 from pytest_heta.runner import BenchmarkRunner
 from tests.benchmarks.reading import gather, prepare
 from tests.benchmarks.uda_files import write_official
@@ -70,14 +71,15 @@ def test_each_document_of_uda_is_a_knowledge_base_and_gets_an_answer(tmp_path: P
         assert result.case_id == f"{name}/2016/page_1.pdf-1"
 
 
-def test_official_answer_metrics_leave_a_recipe_that_only_retrieves_unscored(tmp_path: Path) -> None:
-    """Without an answer there is nothing to score, which is said; whether it was found is judged on the hits."""
+def test_a_recipe_that_only_retrieves_gets_nothing_for_answers(tmp_path: Path) -> None:
+    """Its missing answers count 0, which is said, and are out of the official view alone."""
     report = run(fin(tmp_path, {"A": GOOD}, ["A"]), RETRIEVAL, tmp_path)
     (result,) = report.cases
-    assert values(result) == {"uda_em": None, "answer_contains": 1.0}
+    assert values(result) == {"uda_em": 0.0, "answer_contains": 1.0}
     assert "no answer" in result.scores[0].metadata["reason"]
-    assert report.counts["bm25.uda_em"].unscored == 1
-    assert "bm25.uda_em" not in report.score_summary
+    assert report.counts["bm25.uda_em"].scored == 1
+    assert report.score_summary["bm25.uda_em"] == 0.0
+    assert "bm25.uda_em" not in official_summary(report)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_heta.engine.plan import Plan, make_plan, name_some
+from pytest_heta.engine.selection import Selection
 from pytest_heta.errors import DataError
 from pytest_heta.records import BenchmarkRunUnit, BenchmarkWorkspace
 from tests.engine.toys import ToyBenchmark, case, cases, ids
@@ -16,7 +17,7 @@ from tests.engine.toys import ToyBenchmark, case, cases, ids
 
 def plan(limit: int | None = None, **parts: Any) -> Plan:
     """Plan a toy benchmark."""
-    return asyncio.run(make_plan(ToyBenchmark(**parts), BenchmarkWorkspace.under(Path("toys")), limit=limit))
+    return asyncio.run(make_plan(ToyBenchmark(**parts), BenchmarkWorkspace.under(Path("toys")), Selection(limit=limit)))
 
 
 def unit(unit_id: str, *case_ids: str) -> BenchmarkRunUnit:

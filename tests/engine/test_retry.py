@@ -14,7 +14,6 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_heta.engine import retry
 from pytest_heta.engine.retry import (
     AttemptsFailed,
     CircuitBreaker,
@@ -185,7 +184,7 @@ def test_an_error_without_words_is_named() -> None:
 def test_the_breaker_opens_and_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     """After some failed queries in a row it refuses, lets one through after the pause, and closes at an answer."""
     now = [100.0]
-    monkeypatch.setattr(retry.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("pytest_heta.engine.retry.time.monotonic", lambda: now[0])
     breaker = CircuitBreaker(failures=2, pause=20)
     once = RetryPolicy(1)
     dead, tries = failing(*[ConnectionResetError("gone")] * 3)

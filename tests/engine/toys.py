@@ -107,7 +107,7 @@ def response(*document_ids: str, mode: str = MODE) -> QueryResponse:
 class ToyKnowledgeBase:
     """Answers with ``d0 d1 d2``, or whatever ``answer(text, top_k)`` returns or raises; remembers what was asked."""
 
-    available_queries = (MODE,)
+    available_queries: tuple[str, ...] = (MODE,)
 
     def __init__(self, answer: Callable[[str, int], Any] | None = None) -> None:
         self._answer = answer or (lambda text, top_k: response(*("d0", "d1", "d2")[:top_k]))
@@ -148,7 +148,7 @@ class BatchKnowledgeBase(ToyKnowledgeBase):
 class ToyRecipe:
     """Builds what ``make(name)`` returns and keeps all that it built; cannot save or load."""
 
-    available_queries = (MODE,)
+    available_queries: tuple[str, ...] = (MODE,)
     manifest: Mapping[str, Any] = {"name": "toy"}
 
     def __init__(self, make: Callable[[str], Any] | None = None) -> None:
@@ -180,7 +180,7 @@ class SavedKnowledgeBase(ToyKnowledgeBase):
 class SavingRecipe:
     """Builds knowledge bases that can be saved, and loads them."""
 
-    available_queries = (MODE,)
+    available_queries: tuple[str, ...] = (MODE,)
     manifest: Mapping[str, Any] = {"name": "saving"}
 
     def __init__(self) -> None:

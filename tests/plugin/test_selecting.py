@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.plugin.project import EVALUATION, NAMES, QUERIES, Project, node, statuses
+from tests.plugin.project import BUILT, EVALUATION, NAMES, QUERIES, Project, node, statuses
 
 ALL = [node(case_id) for case_id in QUERIES]
 
@@ -28,7 +28,7 @@ def test_node_ids_can_be_pasted(spread: Project) -> None:
     result.assert_outcomes(passed=2)
     report = spread.report()
     assert statuses(report) == {"q1": "finished", "GS/2016 x": "finished"}
-    assert report.selection == {"cases": 4, "items": 4, "selected": 2}
+    assert (report.selection["cases"], report.selection["selected"]) == (4, 2)
 
 
 def test_the_node_id_of_a_benchmark_or_unit_chooses_all_below(project: Project) -> None:
@@ -79,7 +79,34 @@ def test_limit_takes_the_first_cases(spread: Project) -> None:
     spread.evaluate("--heta-limit=2").assert_outcomes(passed=2)
     report = spread.report()
     assert list(statuses(report)) == ["q1", "q2"]
-    assert report.selection == {"cases": 4, "items": 4, "selected": 2, "limit": 2}
+    assert [report.selection[key] for key in ("cases", "selected", "limit")] == [4, 2, 2]
+
+
+UNITS = """
+from pytest_heta import BeirBenchmark, BenchmarkRunUnit
+
+class Own(BeirBenchmark):
+    async def run_units(self, prepared):
+        yield BenchmarkRunUnit(unit_id="first half", document_ids=("d1", "d2"), case_ids=("q1", "q2"))
+        yield BenchmarkRunUnit(unit_id="rest", document_ids=("d3", "d4"), case_ids=("GS/2016 x", "q4"))
+
+benchmark = Own("data", data_root="data")
+"""
+
+
+def test_each_run_unit_has_a_node_and_a_knowledge_base(spread: Project) -> None:
+    """Units are built one by one of their own documents; -k knows their ids, and what is not asked is not built."""
+    spread.write("own.py", UNITS)
+    spread.write("r.py", BUILT.replace("if text in name", ""))
+    args = ("--heta-benchmark=own.py", "--heta-recipe=r.py", "--heta-report=out.json")
+    spread.run(*args).assert_outcomes(passed=4)
+    found = {result.case_id: [hit.document_id for hit in result.hits] for result in spread.report().cases}
+    assert found == {"q1": ["d1", "d2"], "q2": ["d1", "d2"], "GS/2016 x": ["d3", "d4"], "q4": ["d3", "d4"]}
+    assert [kb.name for kb in spread.report().knowledge_bases] == ["beir_data-r-first half", "beir_data-r-rest"]
+    assert (spread.path / "builds.txt").read_text() == "built\n" * 2
+    spread.run(*args, "-k", "first", "--heta-rebuild").assert_outcomes(passed=2)
+    assert [kb.unit_id for kb in spread.report().knowledge_bases] == ["first half"]
+    assert (spread.path / "builds.txt").read_text() == "built\n" * 3
 
 
 def test_names_stay_in_step() -> None:

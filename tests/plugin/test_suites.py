@@ -97,7 +97,9 @@ def test_a_bad_suite_is_a_collection_error(project: Project, name: str) -> None:
     assert re.search(r"\.py:\d", message) is None
 
 
-@pytest.mark.parametrize("option", ["--heta-min=nonsense", "--heta-report=out.nonsense", "--override-ini=heta_top_k=nonsense"])
+@pytest.mark.parametrize(
+    "option", ["--heta-min=nonsense", "--heta-report=out.nonsense", "--override-ini=heta_top_k=nonsense"]
+)
 def test_bad_options_beside_a_suite(spread: Project, option: str) -> None:
     """An option that cannot be used is told in one message where only a suite file starts an evaluation."""
     spread.write("small.heta.toml", 'benchmark = "data"\nrecipe = "r.py"\n')
