@@ -12,11 +12,11 @@ from pytest_heta.records import EvaluationReport
 from pytest_heta.reports.compare import comparison_lines
 from pytest_heta.reports.history import REPORT, RunStore, StoredEvaluation
 from pytest_heta.reports.lines import Line
+from pytest_heta.reports.metric_names import headline_metrics
 from pytest_heta.reports.summary import summary_lines
 from pytest_heta.reports.text import benchmark_title, fit, listed, mean, one_line, plural, recipe_name
 from pytest_heta.reports.thresholds import short_name
 from pytest_heta.reports.writers import write_report_file, writer_of
-from pytest_heta.reports.writers.entrants import headline_metrics
 
 
 def _list(arguments: argparse.Namespace) -> int:

@@ -20,8 +20,7 @@ WINDOW = 32
 
 
 class LookAhead(Generic[T]):
-    """Starts cases in order: in batches of 64 where ``many`` is given, else one by one, so many
-    at once.
+    """Starts cases in order: in batches of 64 where ``many`` is given, else one by one, so many at once.
 
     Asking for a case starts it and what follows: the rest of its batch and one batch more, or the next 31 cases. What
     came of it is handed out once and then forgotten, so that the responses of a whole unit are never held at once; a

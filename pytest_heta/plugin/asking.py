@@ -1,4 +1,4 @@
-"""What the fixtures do: from an item to its knowledge base, response and scores, or to one clean line of failure."""
+"""What the fixtures do: from a case to its knowledge base, response and scores, or to one clean line of failure."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from pytest_heta.engine.evaluation import Judged
 from pytest_heta.engine.retry import evaluation_error
 from pytest_heta.errors import HetaError
-from pytest_heta.plugin.check import ERROR, JUDGED
+from pytest_heta.plugin.check import ASKED, ERROR, JUDGED
 from pytest_heta.records import BenchmarkCase, EvaluationError, EvaluationScore, QueryResponse
 
 if TYPE_CHECKING:
-    from pytest_heta.plugin.nodes import CaseItem, UnitNode
+    from pytest_heta.plugin.running import RunningCase
 
 
 class BuildFailed(pytest.fail.Exception):  # type: ignore[name-defined, misc]  # pytest types it as an attribute
@@ -24,50 +25,59 @@ class BuildFailed(pytest.fail.Exception):  # type: ignore[name-defined, misc]  #
         self.error = error
 
 
-def knowledge_base(unit: UnitNode) -> Any:
-    """Return the knowledge base of the unit.
+def knowledge_base(running: RunningCase) -> Any:
+    """Return the knowledge base of the unit of the case.
 
     Raises:
         BuildFailed: where it cannot be built; pytest keeps the exception for all items of the unit.
 
     """
-    anchored = unit.benchmark.anchored
     try:
-        return anchored.loop.run(anchored.evaluation.knowledge_base(unit.planned))
+        return running.anchored.loop.run(running.planned.evaluation.knowledge_base(running.planned.unit))
     except HetaError as error:
         raise BuildFailed(evaluation_error(error)) from None
     finally:
-        unit.benchmark.heta.progress.clear()
+        running.heta.progress.clear()
 
 
-def response(item: CaseItem, case: BenchmarkCase, kb: Any) -> QueryResponse:
-    """Return the response to the case; a query that failed is an error of the item."""
-    evaluation, unit, mode = item.planned.evaluation, item.planned.unit, item.planned.mode
-    judged = evaluation.ready(unit, case, mode, kb)
-    if judged is None:
-        judged = item.anchored.loop.run(evaluation.judged(unit, case, mode, kb))
-    item.stash[JUDGED] = judged
+def response(running: RunningCase, case: BenchmarkCase, kb: Any) -> QueryResponse:
+    """Return the response to the case; a query that failed is an error of the test."""
+    judged = _judged(running, case, kb)
     if judged.outcome.response is None:
         assert judged.outcome.error is not None
-        _give_up(item, judged.outcome.error)
+        _give_up(running, judged.outcome.error)
     return judged.outcome.response
 
 
-def scores(item: CaseItem, case: BenchmarkCase, response: QueryResponse) -> dict[str, EvaluationScore]:
-    """Return the scores by metric; an evaluator that failed is noted and leaves none."""
-    judged = item.stash.get(JUDGED, None)
-    if judged is not None and judged.outcome.response is response and case is item.planned.case:
+def _judged(running: RunningCase, case: BenchmarkCase, kb: Any) -> Judged:
+    """Return what came of the case; tests of the same case that follow each other share it."""
+    if running.stash.get(ASKED, None) is kb and JUDGED in running.stash:
+        return running.stash[JUDGED]
+    evaluation, unit, mode = running.planned.evaluation, running.planned.unit, running.planned.mode
+    judged = evaluation.ready(unit, case, mode, kb)
+    if judged is None:
+        judged = running.anchored.loop.run(evaluation.judged(unit, case, mode, kb))
+    running.stash[ASKED], running.stash[JUDGED] = kb, judged
+    return judged
+
+
+def scores(running: RunningCase, case: BenchmarkCase, response: QueryResponse) -> dict[str, EvaluationScore]:
+    """Return the scores by metric; an evaluator that failed is told of and leaves none."""
+    judged = running.stash.get(JUDGED, None)
+    if judged is not None and judged.outcome.response is response and case is running.planned.case:
         found, error = judged.scores, judged.error
     else:
         # A conftest has put its own in place of the case or the response.
-        found, error = item.anchored.loop.run(item.planned.evaluation.score(case, response))
+        found, error = running.anchored.loop.run(running.planned.evaluation.score(case, response))
     if error is not None:
-        item.stash[ERROR] = error
+        if not running.tells_errors:
+            _give_up(running, error)
+        running.stash[ERROR] = error
     return {score.name: score for score in found}
 
 
-def _give_up(item: CaseItem, error: EvaluationError) -> NoReturn:
-    item.stash[ERROR] = error
+def _give_up(running: RunningCase, error: EvaluationError) -> NoReturn:
+    running.stash[ERROR] = error
     pytest.fail(_told(error), pytrace=False)
 
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from pytest_heta.engine.asking import Outcome
 from pytest_heta.engine.evaluation import Judged
 from pytest_heta.engine.scoring import finished_result
-from pytest_heta.plugin.running import running_item
+from pytest_heta.plugin import details
+from pytest_heta.plugin.running import running_case
 from pytest_heta.records import BenchmarkCase, EvaluationCaseResult, EvaluationError, EvaluationScore, QueryResponse
 from pytest_heta.reports.thresholds import check_case
 
 if TYPE_CHECKING:
     from pytest_heta.plugin.nodes import CaseItem
+
+ASKED: pytest.StashKey[Any] = pytest.StashKey()
+"""The knowledge base that what is ``JUDGED`` came from."""
 
 JUDGED: pytest.StashKey[Judged] = pytest.StashKey()
 ERROR: pytest.StashKey[EvaluationError] = pytest.StashKey()
@@ -24,7 +28,12 @@ RESULT: pytest.StashKey[EvaluationCaseResult] = pytest.StashKey()
 
 
 class CaseFailed(Exception):
-    """A case missed its thresholds, or an evaluator failed on it; one line each."""
+    """A case missed its thresholds, or an evaluator failed on it; one line each. ``section`` shows the case."""
+
+    def __init__(self, failures: Sequence[str], section: details.Section | None) -> None:
+        """Keep the section apart: it goes below."""
+        super().__init__("\n".join(failures))
+        self.section = section
 
 
 def check_heta_case(
@@ -33,16 +42,16 @@ def check_heta_case(
     heta_scores: dict[str, EvaluationScore],
 ) -> None:
     """Record what the fixtures give, and fail where a threshold of the case is missed."""
-    item = running_item()
-    error = item.stash.get(ERROR, None)
+    item = cast("CaseItem", running_case())
+    error, outcome = item.stash.get(ERROR, None), _outcome(item, heta_response)
     result = finished_result(
         item.planned.unit.unit.unit_id,
         heta_case,
-        _outcome(item, heta_response),
+        outcome,
         tuple(heta_scores.values()),
         error,
         node_id=item.nodeid,
-        keep_texts=item.planned.evaluation.config.keep_texts,
+        keep_texts=item.planned.evaluation.config.keep_texts or heta_case.case_id in item.heta.shown_cases,
     )
     item.stash[RESULT] = result
     item.user_properties += _properties(result)
@@ -57,7 +66,7 @@ def check_heta_case(
         misses = check_case(item.anchored.case_thresholds, result, item.planned.evaluation.plan.manifest.name)
     failures = (*((f"{error.error_type}: {error.message}",) if error else ()), *misses)
     if failures:
-        raise CaseFailed("\n".join(failures))
+        raise CaseFailed(failures, details.section(item, heta_case, outcome, result.scores))
 
 
 def _outcome(item: CaseItem, response: QueryResponse) -> Outcome:

@@ -13,10 +13,11 @@ from pytest_heta.plugin.affinity import Affinity
 from pytest_heta.plugin.baselines import Baselines
 from pytest_heta.plugin.gates import report_gates
 from pytest_heta.plugin.gathering import Gathered
+from pytest_heta.plugin.options import option_value
 from pytest_heta.plugin.outputs import Outputs, for_evaluation
 from pytest_heta.plugin.session import AnchoredEvaluation, HetaSession
 from pytest_heta.plugin.suites import SUFFIX
-from pytest_heta.plugin.terminal import Written, print_summary
+from pytest_heta.plugin.terminal import Written, print_rankings, print_summary
 from pytest_heta.records import EvaluationCaseResult, EvaluationReport, KnowledgeBaseReport
 from pytest_heta.reports.against_baseline import BaselineComparison
 from pytest_heta.reports.assemble import assemble_report
@@ -91,10 +92,12 @@ class Controller:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the summary, and what could not be written."""
+        reports = [written.report for written in self._written]
         print_summary(terminalreporter, self._written)
+        print_rankings(terminalreporter, reports, option_value(self._config, "--heta-show"))
         for problem in self._problems():
             terminalreporter.write_line(problem, red=True)
-        for annotation in self._outputs.annotations([written.report for written in self._written]):
+        for annotation in self._outputs.annotations(reports):
             terminalreporter.write_line(annotation)
 
     def pytest_report_header(self) -> list[str]:

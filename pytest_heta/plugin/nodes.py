@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from os.path import relpath
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,17 @@ class AnchorFile(pytest.Module):
 
     obj = None
 
-    def __init__(self, *, heta: HetaSession, **kwargs: Any) -> None:
+    def __init__(self, *, heta: HetaSession, path: Path, parent: pytest.Collector, **kwargs: Any) -> None:
         """Keep the session that knows what the file asks for."""
-        super().__init__(**kwargs)
+        # Said, because pytest has no name for a file outside its root folder: its items would have no file in their id.
+        kwargs["nodeid"] = Path(relpath(path, parent.config.rootpath)).as_posix()
+        super().__init__(path=path, parent=parent, **kwargs)
         self.heta = heta
 
     def collect(self) -> Iterable[pytest.Collector]:
         """Yield the benchmarks of this file."""
         try:
-            anchored = self.heta.anchored(self.path)
+            anchored = self.heta.anchored(self.path.resolve())
         except HetaError as error:
             raise self.CollectError(str(error)) from None
         for one in anchored:
@@ -74,6 +77,8 @@ class UnitNode(pytest.Class):
 
 class CaseItem(pytest.Function):
     """One case in one mode. A Function, so that fixtures, the user's own too, work as in any test."""
+
+    tells_errors = True
 
     def __init__(self, *, unit: UnitNode, planned: PlannedCase, **kwargs: Any) -> None:
         """Keep what is to be asked; the original ids match ``-k`` too."""

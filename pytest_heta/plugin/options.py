@@ -82,6 +82,7 @@ OPTIONS = (
         repeat=True,
     ),
     Option("--heta-github", "print failed gates as GitHub annotations", "bool", switch=True),
+    Option("--heta-show", "show all that came for the case of this id; may be repeated", metavar="ID", repeat=True),
     Option("--heta-texts", "keep the texts of the hits in the report", "bool", switch=True),
     Option("--heta-cache-dir", "folder for data sets and knowledge bases", "string", "DIR"),
     Option("--heta-kb-cache", "folder of the knowledge base cache, or 'off'", "string", "DIR"),

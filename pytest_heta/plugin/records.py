@@ -9,7 +9,7 @@ import pytest
 from pytest_heta.engine.retry import evaluation_error
 from pytest_heta.engine.scoring import errored_result, not_run_result
 from pytest_heta.plugin.asking import BuildFailed
-from pytest_heta.plugin.check import ERROR, JUDGED, RESULT
+from pytest_heta.plugin.check import ASKED, ERROR, JUDGED, RESULT, CaseFailed
 from pytest_heta.records import EvaluationCaseResult, EvaluationError, KnowledgeBaseReport
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ def hand_over(item: CaseItem, call: pytest.CallInfo[Any], report: pytest.TestRep
     """
     if report.when == "call" or (report.when == "setup" and not report.passed):
         result, news = _result(item, call, report), item.anchored.knowledge_base_news()
-        _forget(item)
+        if call.excinfo is not None and isinstance(call.excinfo.value, CaseFailed) and call.excinfo.value.section:
+            report.sections.append(call.excinfo.value.section)
+        forget(item.stash)
         line = result.model_dump_json()
         item.heta.journal(item.prefix, item.anchored, line)
         if item.heta.receive is not None:
@@ -63,12 +65,12 @@ def _error(item: CaseItem, call: pytest.CallInfo[Any]) -> EvaluationError:
     return item.stash.get(ERROR, None) or evaluation_error(raised)
 
 
-def _forget(item: CaseItem) -> None:
-    """Items live until the end of the session and may be run again; what they hold must not."""
-    keys: tuple[pytest.StashKey[Any], ...] = (JUDGED, ERROR, RESULT)
+def forget(stash: pytest.Stash) -> None:
+    """Let go of what the fixtures found: items live until the end of the session and may be run again."""
+    keys: tuple[pytest.StashKey[Any], ...] = (ASKED, JUDGED, ERROR, RESULT)
     for key in keys:
-        if key in item.stash:
-            del item.stash[key]
+        if key in stash:
+            del stash[key]
 
 
 def _reason(call: pytest.CallInfo[Any]) -> str:

@@ -104,6 +104,7 @@ class HetaSession:
         self.settings = _settings(config)
         self.workspace = _workspace(config)
         self.download = not option_value(config, "--heta-offline")
+        self.shown_cases = frozenset(option_value(config, "--heta-show"))
         self.loop = LoopThread()
         self._start_ns: int = worker_input(config)["heta_start_ns"]
         folder = self.settings.kb_cache

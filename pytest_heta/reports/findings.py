@@ -52,22 +52,34 @@ def _without_score(result: EvaluationCaseResult, metrics: Sequence[str]) -> list
     return [metric for metric in metrics if metric not in names]
 
 
-def lowest_cases(
-    report: EvaluationReport, mode: str, metric: str, count: int
-) -> list[tuple[float, EvaluationCaseResult]]:
+ScoredCase = tuple[float, EvaluationCaseResult]
+
+
+def lowest_cases(report: EvaluationReport, mode: str, metric: str, count: int) -> list[ScoredCase]:
     """Return up to ``count`` finished cases with the lowest score, ties in the report's order.
 
     Cases that reach the highest score of the mode are not among them: where all are equal, none stands out.
     """
-    scored = [
+    scored = _scored(report, mode, metric)
+    best = max((value for value, _ in scored), default=0.0)
+    return sorted((pair for pair in scored if pair[0] < best), key=lambda pair: pair[0])[:count]
+
+
+def highest_cases(report: EvaluationReport, mode: str, metric: str, count: int) -> list[ScoredCase]:
+    """Return up to ``count`` finished cases with the highest score, as ``lowest_cases`` does at the other end."""
+    scored = _scored(report, mode, metric)
+    worst = min((value for value, _ in scored), default=0.0)
+    return sorted((pair for pair in scored if pair[0] > worst), key=lambda pair: -pair[0])[:count]
+
+
+def _scored(report: EvaluationReport, mode: str, metric: str) -> list[ScoredCase]:
+    return [
         (score.value, result)
         for result in report.cases
         if result.mode == mode and result.status == "finished"
         for score in result.scores
         if score.name == metric and score.value is not None
     ]
-    best = max((value for value, _ in scored), default=0.0)
-    return sorted((pair for pair in scored if pair[0] < best), key=lambda pair: pair[0])[:count]
 
 
 def slowest_cases(report: EvaluationReport, mode: str, count: int) -> list[tuple[float, EvaluationCaseResult]]:

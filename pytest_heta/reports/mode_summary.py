@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_heta.records import EvaluationCaseResult, EvaluationReport, MetricCounts
 from pytest_heta.reports.aggregate import official_summary
-from pytest_heta.reports.findings import lowest_cases, slowest_cases
+from pytest_heta.reports.case_lines import expected_and_found
+from pytest_heta.reports.findings import highest_cases, lowest_cases, slowest_cases
 from pytest_heta.reports.lines import Line, Row, Style, table, wrapped
+from pytest_heta.reports.metric_names import headline_metrics
 from pytest_heta.reports.slice_tables import slice_lines
 from pytest_heta.reports.text import fit, listed, mean, milliseconds, one_line, plural, seconds
 from pytest_heta.reports.thresholds import short_name
@@ -18,8 +20,11 @@ _SHOWN_CASES = 3
 _AT_K = re.compile(r"(?P<family>.+)@(?P<k>\d+)")
 
 
-def mode_lines(report: EvaluationReport, mode: str, width: int) -> Iterator[Line]:
-    """Yield all about one mode of a report, no line wider than ``width``."""
+def mode_lines(report: EvaluationReport, mode: str, width: int, verbosity: int = 0) -> Iterator[Line]:
+    """Yield all about one mode of a report, no line wider than ``width``.
+
+    With a ``verbosity`` from 1 the best cases are shown as well as the worst, with what they expected and found.
+    """
     yield from _means(report, mode, mode, report.score_summary, width)
     yield from _counts(report, mode, width)
     yield from _queries(report, mode, width)
@@ -29,7 +34,7 @@ def mode_lines(report: EvaluationReport, mode: str, width: int) -> Iterator[Line
         yield Line(fit(f"  {words}", width), "dim")
         yield from _means(report, mode, " " * len(mode), official, width)
     yield from slice_lines(report, mode, labels(report.metrics), width)
-    yield from _notable(report, mode, width)
+    yield from _notable(report, mode, width, verbosity)
 
 
 def _keys(report: EvaluationReport, mode: str) -> list[str]:
@@ -88,18 +93,23 @@ def _time(figures: Mapping[str, float], name: str) -> str:
     return milliseconds(figures.get(name)) if name in figures or not figures.get("errored") else "errored"
 
 
-def _notable(report: EvaluationReport, mode: str, width: int) -> Iterator[Line]:
-    for metric, label in list(labels(report.metrics).items())[:1]:
-        lowest = [(f"{value:.4f}", result) for value, result in lowest_cases(report, mode, metric, _SHOWN_CASES)]
-        yield from _cases(f"  lowest {label}", lowest, width)
+def _notable(report: EvaluationReport, mode: str, width: int, verbosity: int) -> Iterator[Line]:
+    names = labels(report.metrics)
+    for metric in headline_metrics(report.metrics, 1):
+        ends = (("lowest", lowest_cases), ("highest", highest_cases)) if verbosity > 0 else (("lowest", lowest_cases),)
+        for word, select in ends:
+            found = [(f"{value:.4f}", result) for value, result in select(report, mode, metric, _SHOWN_CASES)]
+            yield from _cases(f"  {word} {names[metric]}", found, width, verbosity)
     slowest = [(milliseconds(value), result) for value, result in slowest_cases(report, mode, _SHOWN_CASES)]
-    yield from _cases("  slowest, in ms", slowest, width)
+    yield from _cases("  slowest, in ms", slowest, width, 0)
 
 
-def _cases(title: str, found: Sequence[tuple[str, EvaluationCaseResult]], width: int) -> Iterator[Line]:
+def _cases(title: str, found: Sequence[tuple[str, EvaluationCaseResult]], width: int, verbosity: int) -> Iterator[Line]:
     if found:
         yield Line(fit(title, width), "dim")
     size = max((len(value) for value, _ in found), default=0)
     for value, result in found:
         case = f"case {result.case_id}: {result.query}" if result.query else f"case {result.case_id}"
         yield Line(fit(f"    {value:>{size}}  {one_line(case)}", width), "dim")
+        if verbosity > 0:
+            yield Line(fit(f"    {'':>{size}}  {expected_and_found(result)}", width), "dim")

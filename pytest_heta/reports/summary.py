@@ -15,11 +15,16 @@ from pytest_heta.reports.text import benchmark_title, fit, listed, one_line, plu
 _SHOWN_ERRORS = 5
 
 
-def summary_lines(report: EvaluationReport, width: int = 80, report_paths: Iterable[object] = ()) -> list[Line]:
-    """Return the summary of one report, no line wider than ``width`` but those that name a file."""
+def summary_lines(
+    report: EvaluationReport, width: int = 80, report_paths: Iterable[object] = (), verbosity: int = 0
+) -> list[Line]:
+    """Return the summary of one report, no line wider than ``width`` but those that name a file.
+
+    With a ``verbosity`` from 1 there is more about the best and the worst cases.
+    """
     sections = (
         _header(report, width),
-        *(mode_lines(report, mode, width) for mode in report.query_modes),
+        *(mode_lines(report, mode, width, verbosity) for mode in report.query_modes),
         _gates(report, width),
         _errors(report, width),
         (Line(f"report: {path}", "bold") for path in report_paths),

@@ -179,11 +179,12 @@ def check_case(
     if case_result.status != "finished":
         return ()
     place = f"({benchmark_name}, case {case_result.case_id}, {case_result.mode})"
-    misses = (_miss(threshold, case_result) for threshold in thresholds if _bounds(threshold, case_result))
+    misses = (_miss(threshold, case_result) for threshold in thresholds if concerns(threshold, case_result))
     return tuple(f"{miss} {place}" for miss in misses if miss)
 
 
-def _bounds(threshold: Threshold, result: EvaluationCaseResult) -> bool:
+def concerns(threshold: Threshold, result: EvaluationCaseResult) -> bool:
+    """Tell whether a threshold is about this case: its mode, and its slice where it has one."""
     inside = threshold.where is None or threshold.where.holds(result.labels)
     return inside and threshold.mode in (None, result.mode)
 

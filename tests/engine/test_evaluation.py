@@ -28,6 +28,7 @@ from tests.engine.toys import (
     plan_of,
     quiet,
     response,
+    settled,
 )
 
 METRIC = BeirRetrievalMetric("recall", 2)
@@ -198,7 +199,7 @@ def test_closing_stops_queries_that_hang() -> None:
         plan = await plan_of(cases=cases(3))
         evaluation = evaluation_of(plan, recipe)
         waiting = asyncio.create_task(evaluation.result(plan.units[0], plan.units[0].cases[2], MODE))
-        await quiet()
+        await settled(lambda: any(base.asked for base in recipe.bases))
         await evaluation.aclose()
         found = await asyncio.gather(waiting, return_exceptions=True)
         assert isinstance(found[0], asyncio.CancelledError)

@@ -76,13 +76,3 @@ def test_case_ids_twice_are_refused(project: Project) -> None:
     result = project.run("--heta-benchmark=own.py", "--heta-recipe=r.py")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: benchmark beir_data has duplicate case ids: 'q1', 'q2', *"])
-
-
-def test_recipes_in_odd_folders(project: Project) -> None:
-    """A folder with spaces and letters of any kind may hold the recipe; its node ids can be pasted."""
-    project.write("my new recipes ö/r.py", (project.path / "r.py").read_text())
-    args = ("--heta-benchmark=data", "--heta-recipe=my new recipes ö/r.py", "--heta-report=out.json")
-    ids = project.collected(*args)
-    assert ids[0] == "my new recipes ö/r.py::beir_data@test::corpus::q1[search]"
-    project.run(*args, ids[0]).assert_outcomes(passed=1)
-    project.run(*args).assert_outcomes(passed=4)

@@ -57,6 +57,13 @@ def test_last_failed_runs_what_failed(spread: Project) -> None:
     assert list(statuses(spread.report())) == ["q2", "q4"]
 
 
+def test_stepwise_goes_on_from_what_failed(project: Project) -> None:
+    """--stepwise stops at the first failure, and starts with that case the next time."""
+    project.evaluate("--heta-case-min=ndcg@1=0.5", "--stepwise").assert_outcomes(passed=1, failed=1)
+    project.evaluate("--stepwise").assert_outcomes(passed=3, deselected=1)
+    assert list(statuses(project.report())) == ["q2", "GS/2016 x", "q4"]
+
+
 def test_stopping_early_leaves_cases_not_run(project: Project) -> None:
     """-x and --maxfail stop; what they leave out is counted as not run, and no gate passes over it."""
     result = project.evaluate("--heta-case-min=ndcg@1=0.5", "-x", "--heta-min=ndcg@1=0")

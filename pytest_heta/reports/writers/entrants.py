@@ -69,18 +69,3 @@ def _distinct(labels: Sequence[str], report_ids: Sequence[str]) -> list[str]:
 def all_metrics(found: Sequence[Entrant]) -> list[str]:
     """Return the metrics of all results, each once, those of the first first."""
     return list(dict.fromkeys(metric for entrant in found for metric in entrant.report.metrics))
-
-
-def family_and_depth(metric: str) -> tuple[str, int]:
-    """Return ``("ndcg", 10)`` of ``ndcg@10``; a metric without a depth has 0."""
-    family, _, depth = metric.rpartition("@")
-    return (family, int(depth)) if family and depth.isascii() and depth.isdigit() else (metric, 0)
-
-
-def headline_metrics(metrics: Sequence[str], most: int = 6) -> list[str]:
-    """Return one metric of each family: that at 10, else the deepest; at most ``most``, in the given order."""
-    families: dict[str, dict[int, str]] = {}
-    for metric in metrics:
-        family, depth = family_and_depth(metric)
-        families.setdefault(family, {})[depth] = metric
-    return [members.get(10) or members[max(members)] for members in families.values()][:most]

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from pytest_heta.records import EvaluationCaseResult
 from pytest_heta.reports.baseline import CaseKey
+from pytest_heta.reports.metric_names import headline_metrics
 from pytest_heta.reports.mode_summary import labels
 from pytest_heta.reports.slices import label_values
-from pytest_heta.reports.writers.entrants import Entrant, all_metrics, headline_metrics
+from pytest_heta.reports.writers.entrants import Entrant, all_metrics
 
 _LONGEST_QUERY = 600
 

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from pytest_heta.records import EvaluationReport
 from pytest_heta.reports.baseline import CaseKey
 from pytest_heta.reports.findings import error_groups
+from pytest_heta.reports.metric_names import family_and_depth, headline_metrics
 from pytest_heta.reports.mode_summary import labels
 from pytest_heta.reports.slices import SLICES, UNLABELLED, label_values
 from pytest_heta.reports.text import ABSENT, benchmark_title, listed, mean, milliseconds, plural, recipe_name, seconds
 from pytest_heta.reports.writers.charts import curves, histogram, legend, score_edges, time_edges
 from pytest_heta.reports.writers.elements import Html, element, join, section, table
-from pytest_heta.reports.writers.entrants import Entrant, all_metrics, family_and_depth, headline_metrics
+from pytest_heta.reports.writers.entrants import Entrant, all_metrics
 from pytest_heta.reports.writers.pairs import pair_rows
 
 

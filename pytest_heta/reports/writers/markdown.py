@@ -11,10 +11,11 @@ from pathlib import Path
 from pytest_heta.errors import ReportError
 from pytest_heta.records import EvaluationCaseResult, EvaluationReport
 from pytest_heta.reports.findings import error_groups, lowest_cases
+from pytest_heta.reports.metric_names import headline_metrics
 from pytest_heta.reports.mode_summary import labels
 from pytest_heta.reports.text import ABSENT, benchmark_title, mean, milliseconds, one_line, plural, recipe_name
 from pytest_heta.reports.whole_file import write_whole
-from pytest_heta.reports.writers.entrants import Entrant, all_metrics, entrants, headline_metrics
+from pytest_heta.reports.writers.entrants import Entrant, all_metrics, entrants
 
 STEP_SUMMARY_LIMIT = 1024 * 1024
 """What GitHub takes as the summary of one step, in bytes; it shows nothing of a longer one."""
