@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from pytest_heta.engine.asking import Asker, Outcome
 from pytest_heta.engine.cache import KnowledgeBaseCache
@@ -20,6 +20,14 @@ from pytest_heta.errors import UnknownNameError, UsageError
 from pytest_heta.integrations import as_evaluator
 from pytest_heta.protocols import BenchmarkEvaluatorProtocol, ProgressCallback
 from pytest_heta.records import BenchmarkCase, EvaluationCaseResult, EvaluationError, EvaluationScore, QueryResponse
+
+
+class ReplayProtocol(Protocol):
+    """Gives what a run recorded as if it had just been asked for."""
+
+    def outcome(self, unit_id: str, case: BenchmarkCase, mode: str) -> Outcome:
+        """Return what came of a case."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -48,12 +56,15 @@ class Evaluation:
     ) -> None:
         """Check modes and evaluators; nothing is built or asked yet.
 
+        ``replay`` may be set to a source of recorded outcomes, with which nothing is ever built or asked.
+
         Raises:
             UnknownNameError: for a mode that the recipe does not have.
             UsageError: for no evaluators, or two of the same name.
 
         """
         self.plan, self.recipe, self.name, self.config = plan, recipe, name, config
+        self.replay: ReplayProtocol | None = None
         self.modes = chosen_modes(recipe, modes)
         self.evaluators = tuple(map(as_evaluator, plan.benchmark.evaluators() if evaluators is None else evaluators))
         self.metrics = tuple(evaluator.name for evaluator in self.evaluators)
@@ -74,7 +85,7 @@ class Evaluation:
     @property
     def shareable(self) -> bool:
         """Whether several processes can open a knowledge base that was built once, or need not build any."""
-        return self.pool.shareable
+        return self.replay is not None or self.pool.shareable
 
     @property
     def top_k(self) -> int:
@@ -92,6 +103,8 @@ class Evaluation:
             BuildError: where it cannot be built, or lacks a mode.
 
         """
+        if self.replay is not None:
+            return self.replay
         kb = await self.pool.get(unit.unit)
         missing = [mode for mode in self.modes if mode not in tuple(getattr(kb, "available_queries", self.modes))]
         if missing:
@@ -100,6 +113,8 @@ class Evaluation:
 
     async def judged(self, unit: PlannedUnit, case: BenchmarkCase, mode: str, kb: Any) -> Judged:
         """Return what came of the case; the cases after it are already under way."""
+        if self.replay is not None:
+            return await self._judge(case, self.replay.outcome(unit.unit.unit_id, case, mode))
         key = (unit.unit.unit_id, mode)
         known = self._look_aheads.get(key)
         if known is None or known[0] is not kb:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from pytest_heta.engine.journal import JournalHeader, explain_difference, read_journal
-from pytest_heta.records import EvaluationCaseResult
+from pytest_heta.records import EvaluationCaseResult, KnowledgeBaseReport
 
 ResultKey = tuple[str, str, str]
 """Unit id, case id, mode."""
@@ -35,3 +38,28 @@ def finished_results(
         for result in results
         if result.status == "finished" and result.error is None
     }
+
+
+_BASES = ".knowledge_bases.jsonl"
+
+
+def write_bases(folder: Path, writer_id: str, reports: Iterable[KnowledgeBaseReport]) -> None:
+    """Write down how knowledge bases came to be, beside the journal and flushed like it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    lines = [report.model_dump_json() for report in reports]
+    if lines:
+        with (folder / f"{writer_id}{_BASES}").open("a", encoding="utf-8") as file:
+            file.write("".join(f"{line}\n" for line in lines))
+
+
+def read_bases(folder: Path) -> list[KnowledgeBaseReport]:
+    """Return what ``write_bases`` wrote; a torn line tells of a knowledge base that is opened again."""
+    reports = []
+    for path in sorted(folder.glob(f"*{_BASES}")):
+        for line in path.read_text(encoding="utf-8").split("\n"):
+            with suppress(ValidationError):
+                reports.append(KnowledgeBaseReport.model_validate_json(line))
+    return reports

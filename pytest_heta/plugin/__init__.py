@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["heta_case", "heta_kb", "heta_response", "heta_scores"]
 
 SUITE_SUFFIX = ".heta.toml"
+MARK = "heta(benchmark, recipe, mode=None, limit=None, top_k=None): run the test for each case of a benchmark"
 SESSION: pytest.StashKey[HetaSession] = pytest.StashKey()
 
 
@@ -42,7 +43,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     if known.heta_benchmark and known.heta_recipe and known.heta_benchmark != ["list"]:
         from pytest_heta.plugin.start import anchor_arguments
 
-        args += anchor_arguments(known.heta_recipe, known.file_or_dir)
+        # First, where no option that takes an optional value stands before them.
+        args[:0] = anchor_arguments(known.heta_recipe, known.file_or_dir)
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
@@ -55,7 +57,8 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start where the options ask for it; suite files start later, when they are met."""
+    """Start where the options ask for it; suite files and marked tests start later, when they are met."""
+    config.addinivalue_line("markers", MARK)
     if config.getoption("heta_benchmark") or config.getoption("heta_recipe"):
         heta_session(config)
     if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
@@ -95,6 +98,16 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     from pytest_heta.plugin.nodes import AnchorFile
 
     return AnchorFile.from_parent(parent, path=module_path, heta=heta)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make tests of a marked function, one for each case of a benchmark."""
+    mark = metafunc.definition.get_closest_marker("heta")
+    if mark is not None:
+        heta = heta_session(metafunc.config)
+        from pytest_heta.plugin.start import parametrize_marked
+
+        parametrize_marked(metafunc, mark, heta)
 
 
 @pytest.hookimpl(trylast=True)

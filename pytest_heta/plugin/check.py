@@ -69,6 +69,18 @@ def check_heta_case(
         raise CaseFailed(failures, details.section(item, heta_case, outcome, result.scores))
 
 
+def check_recorded_case() -> None:
+    """Take over what a resumed run has finished, and hold it against the thresholds of this one."""
+    item = cast("CaseItem", running_case())
+    assert item.recorded is not None
+    result = item.recorded.model_copy(update={"node_id": item.nodeid})
+    item.stash[RESULT] = result
+    item.user_properties += _properties(result)
+    misses = check_case(item.anchored.case_thresholds, result, item.planned.evaluation.plan.manifest.name)
+    if misses:
+        raise CaseFailed(misses, None)
+
+
 def _outcome(item: CaseItem, response: QueryResponse) -> Outcome:
     """Return the query's outcome with the response that the fixture gave, which a conftest may have replaced."""
     judged = item.stash.get(JUDGED, None)

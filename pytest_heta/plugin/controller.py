@@ -82,7 +82,8 @@ class Controller:
             groups = [gathered for gathered in self._gathered.values() if gathered.selected]
             judged = [self._judge(gathered, several=len(groups) > 1) for gathered in groups]
             for gathered, (report, comparison) in zip(groups, judged, strict=True):
-                report_gates(session, gathered.prefix, report.gates)
+                if self._heta.shard is None:  # else they are judged when the shards are merged
+                    report_gates(session, gathered.prefix, report.gates)
                 others = _beside(report, [other for other, _ in judged])
                 folder = self._heta.run_folder(gathered.prefix)
                 files = self._outputs.write(report, others, folder, several=len(groups) > 1)
@@ -126,12 +127,12 @@ class Controller:
         if anchor in self._heta.recipe_files or anchor.name.endswith(SUFFIX):
             for anchored in self._heta.anchored(anchor):
                 prefix = f"{file}::{anchored.name}"
-                self._gathered.setdefault(prefix, Gathered(prefix, anchored))
+                self._gathered.setdefault(prefix, Gathered(prefix, anchored, self._heta.shard))
 
     def _judge(self, gathered: Gathered, *, several: bool) -> tuple[EvaluationReport, BaselineComparison | None]:
         anchored = gathered.anchored
         durations = {"prepare": anchored.prepare_seconds, "total": time.perf_counter() - self._started}
-        facts = new_facts(durations, gathered.selection(), self._provenance)
+        facts = new_facts(durations, gathered.selection(), {**self._provenance, **anchored.facts})
         bases = gathered.ordered_knowledge_bases()
         report = assemble_report(anchored.evaluation, gathered.ordered_results(), bases, facts, anchored.gates)
         report = with_slices(report, anchored.spec.slices)

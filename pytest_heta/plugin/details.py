@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_heta.engine.scoring import finished_result
 from pytest_heta.records import BenchmarkCase, EvaluationScore
 from pytest_heta.reports.case_lines import case_lines
+from pytest_heta.reports.text import one_line
 
 if TYPE_CHECKING:
     from pytest_heta.engine.asking import Outcome
@@ -26,4 +27,4 @@ def section(
     unit_id = running.planned.unit.unit.unit_id
     result = finished_result(unit_id, case, outcome, tuple(scores), None, keep_texts=True)
     lines = case_lines(result, running.anchored.case_thresholds)
-    return f"case {case.case_id} ({result.mode})", "\n".join(line.text for line in lines)
+    return one_line(f"case {case.case_id} ({result.mode})"), "\n".join(line.text for line in lines)

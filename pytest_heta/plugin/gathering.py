@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pytest_heta.engine.scoring import not_run_result
+from pytest_heta.engine.shard import SHARD, Shard
 from pytest_heta.plugin.session import AnchoredEvaluation, PlannedCase
 from pytest_heta.records import EvaluationCaseResult, KnowledgeBaseReport
 
@@ -13,9 +14,9 @@ from pytest_heta.records import EvaluationCaseResult, KnowledgeBaseReport
 class Gathered:
     """What is known of one evaluation: which items were selected, in plan order, and what came of them."""
 
-    def __init__(self, prefix: str, anchored: AnchoredEvaluation) -> None:
+    def __init__(self, prefix: str, anchored: AnchoredEvaluation, shard: Shard | None) -> None:
         """Begin with nothing selected; ``prefix`` is the node id of the benchmark's node."""
-        self.prefix, self.anchored = prefix, anchored
+        self.prefix, self.anchored, self.shard = prefix, anchored, shard
         self.planned: dict[str, PlannedCase] = {
             f"{prefix}::{unit}::{name}": planned
             for unit, items in anchored.units.items()
@@ -24,10 +25,14 @@ class Gathered:
         self.selected: set[str] = set()
         self.results: dict[str, EvaluationCaseResult] = {}
         self.knowledge_bases: dict[str, KnowledgeBaseReport] = {}
+        self._note(anchored.known_bases)
 
     def add(self, nodeid: str, result: EvaluationCaseResult, knowledge_bases: Iterable[KnowledgeBaseReport]) -> None:
         """Note a result; that of a second try of the same item replaces the first."""
         self.results[nodeid] = result
+        self._note(knowledge_bases)
+
+    def _note(self, knowledge_bases: Iterable[KnowledgeBaseReport]) -> None:
         for kb in knowledge_bases:
             known = self.knowledge_bases.get(kb.unit_id)
             # Of several workers that opened it, the one that built it tells how.
@@ -54,7 +59,7 @@ class Gathered:
             "planned": len(self.planned),
             "selected": len(self.selected),
         }
-        return counts | self.anchored.spec.selection.manifest
+        return counts | self.anchored.spec.selection.manifest | ({SHARD: str(self.shard)} if self.shard else {})
 
 
 def _not_run(nodeid: str, planned: PlannedCase) -> EvaluationCaseResult:

@@ -51,13 +51,17 @@ class MarkedUnit:
     name: str
 
 
+_Parameters = tuple[str, MarkedCase, MarkedUnit]
+"""The id that a test gets, and its parameters."""
+
+
 class MarkedTests:
     """Makes tests of marks, and tells their fixtures which case runs; registered where the first mark is met."""
 
     def __init__(self, heta: HetaSession) -> None:
         """Begin with no test."""
         self._heta = heta
-        self._cases: dict[EvaluationSpec, dict[str, tuple[MarkedCase, MarkedUnit]]] = {}
+        self._cases: dict[EvaluationSpec, list[_Parameters]] = {}
         self._last: MarkedCase | None = None
 
     def parametrize(self, metafunc: pytest.Metafunc, mark: pytest.Mark) -> None:
@@ -77,15 +81,14 @@ class MarkedTests:
             where = metafunc.definition.nodeid
             raise pytest.Collector.CollectError(f"{where}: @pytest.mark.heta: {error}") from None
         names = [PARAMETER, *({"heta_kb"} & set(metafunc.fixturenames))]
-        values = [pair[: len(names)] for pair in cases.values()]
+        values = [parameters[: len(names)] for _, *parameters in cases]
         metafunc.fixturenames.append(PARAMETER)
-        metafunc.parametrize(names, values, indirect=names[1:], ids=list(cases), scope="class")
+        metafunc.parametrize(names, values, indirect=names[1:], ids=[name for name, *_ in cases], scope="class")
 
-    def _cases_of(self, spec: EvaluationSpec) -> dict[str, tuple[MarkedCase, MarkedUnit]]:
-        """Return the cases by the ids that tests get, the same objects for the same marks."""
+    def _cases_of(self, spec: EvaluationSpec) -> list[_Parameters]:
+        """Return the cases with the ids that tests get, the same objects for the same marks."""
         if spec not in self._cases:
-            anchored = self._heta.marked(spec)
-            self._cases[spec] = dict(_named_cases(self._heta, anchored))
+            self._cases[spec] = list(_parameters(self._heta, self._heta.marked(spec)))
         return self._cases[spec]
 
     @pytest.hookimpl(tryfirst=True)
@@ -164,13 +167,11 @@ def _number(given: Mapping[str, Any], name: str) -> int | None:
     return value
 
 
-def _named_cases(
-    heta: HetaSession, anchored: AnchoredEvaluation
-) -> Iterator[tuple[str, tuple[MarkedCase, MarkedUnit]]]:
+def _parameters(heta: HetaSession, anchored: AnchoredEvaluation) -> Iterator[_Parameters]:
     several = anchored.evaluation.plan.unit_count > 1
     for unit_name, items in anchored.units.items():
         unit = MarkedUnit(unit_name)
         for name, planned in items.items():
             case_name = name.removesuffix(f"[{planned.mode}]")
             parts = (unit_name, case_name, planned.mode) if several else (case_name, planned.mode)
-            yield "-".join(parts), (MarkedCase(heta, anchored, planned), unit)
+            yield "-".join(parts), MarkedCase(heta, anchored, planned), unit

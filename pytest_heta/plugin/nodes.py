@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from os.path import relpath
 from pathlib import Path
@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from pytest_heta.errors import HetaError
-from pytest_heta.plugin.check import CaseFailed, check_heta_case
+from pytest_heta.plugin.check import CaseFailed, check_heta_case, check_recorded_case
 from pytest_heta.plugin.running import begin, end
 from pytest_heta.plugin.session import AnchoredEvaluation, HetaSession, PlannedCase
+from pytest_heta.records import EvaluationCaseResult
 from pytest_heta.reports.collector import collector_paused
 
 
@@ -70,9 +71,18 @@ class UnitNode(pytest.Class):
         """Return the cases."""
         with collector_paused():
             return [
-                CaseItem.from_parent(self, name=name, callobj=check_heta_case, unit=self, planned=planned)
+                CaseItem.from_parent(self, name=name, callobj=self._check(planned), unit=self, planned=planned)
                 for name, planned in self.items.items()
             ]
+
+    def _check(self, planned: PlannedCase) -> Callable[..., None]:
+        """A case that a resumed run has finished needs no fixtures: nothing is built or asked for it."""
+        return check_heta_case if recorded(self.benchmark.anchored, planned) is None else check_recorded_case
+
+
+def recorded(anchored: AnchoredEvaluation, planned: PlannedCase) -> EvaluationCaseResult | None:
+    """Return the result of a case that a resumed run has finished."""
+    return anchored.finished.get((planned.unit.unit.unit_id, planned.case.case_id, planned.mode))
 
 
 class CaseItem(pytest.Function):
@@ -85,6 +95,7 @@ class CaseItem(pytest.Function):
         super().__init__(**kwargs)
         self.unit, self.planned = unit, planned
         self.heta, self.anchored, self.prefix = unit.benchmark.heta, unit.benchmark.anchored, unit.benchmark.nodeid
+        self.recorded = recorded(self.anchored, planned)
         self.extra_keyword_matches.update((planned.case.case_id, planned.unit.unit.unit_id))
 
     @cached_property

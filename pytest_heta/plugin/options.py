@@ -12,7 +12,10 @@ GROUP = "heta"
 
 @dataclass(frozen=True)
 class Option:
-    """One command line flag and, where ``ini`` is its type, the ini option of the same name."""
+    """One command line flag and, where ``ini`` is its type, the ini option of the same name.
+
+    ``optional`` is the value of a flag that was given without one.
+    """
 
     flag: str
     help: str
@@ -21,6 +24,7 @@ class Option:
     type: Any = None
     repeat: bool = False
     switch: bool = False
+    optional: str | None = None
 
     @property
     def dest(self) -> str:
@@ -43,6 +47,9 @@ def seconds(text: str) -> float:
         raise ValueError(text)
     return number
 
+
+LAST_RUN = "last"
+"""What stands for the last run."""
 
 _BOUND = "METRIC=VALUE"
 
@@ -84,6 +91,9 @@ OPTIONS = (
     Option("--heta-github", "print failed gates as GitHub annotations", "bool", switch=True),
     Option("--heta-show", "show all that came for the case of this id; may be repeated", metavar="ID", repeat=True),
     Option("--heta-texts", "keep the texts of the hits in the report", "bool", switch=True),
+    Option("--heta-resume", "go on with RUN (default: the last one)", metavar="RUN", optional=LAST_RUN),
+    Option("--heta-replay", "judge again what a report or run folder has recorded", metavar="PATH"),
+    Option("--heta-shard", "run only shard I of N: I/N", metavar="I/N"),
     Option("--heta-cache-dir", "folder for data sets and knowledge bases", "string", "DIR"),
     Option("--heta-kb-cache", "folder of the knowledge base cache, or 'off'", "string", "DIR"),
     Option("--heta-rebuild", "build knowledge bases anew even where they are cached", switch=True),
@@ -102,8 +112,15 @@ def add_options(parser: pytest.Parser) -> None:
             group.addoption(option.flag, action="store_true", default=None, help=option.help)
         else:
             action = "append" if option.repeat else "store"
+            extra = {} if option.optional is None else {"nargs": "?", "const": option.optional}
             group.addoption(
-                option.flag, action=action, default=None, metavar=option.metavar, type=option.type, help=option.help
+                option.flag,
+                action=action,
+                default=None,
+                metavar=option.metavar,
+                type=option.type,
+                help=option.help,
+                **extra,
             )
         if option.ini:
             parser.addini(option.dest, option.help, type=option.ini, default=None)  # type: ignore[arg-type]

@@ -29,7 +29,8 @@ def hand_over(item: CaseItem, call: pytest.CallInfo[Any], report: pytest.TestRep
             report.sections.append(call.excinfo.value.section)
         forget(item.stash)
         line = result.model_dump_json()
-        item.heta.journal(item.prefix, item.anchored, line)
+        if item.recorded is None:
+            item.heta.journal(item.prefix, item.anchored, line, news)
         if item.heta.receive is not None:
             item.heta.receive(item.nodeid, result, news)
         else:

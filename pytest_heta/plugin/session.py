@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from os.path import relpath
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,11 @@ from pytest_heta.engine.journal import JournalWriter
 from pytest_heta.engine.loop import LoopThread
 from pytest_heta.engine.plan import PlannedUnit, make_plan
 from pytest_heta.engine.recipes import load_recipe
+from pytest_heta.engine.resume import ResultKey, finished_results, read_bases, write_bases
+from pytest_heta.engine.shard import PLAN, SHARD, Shard, plan_ids
 from pytest_heta.errors import ReportError, UsageError
 from pytest_heta.locations import default_cache_dir, kb_cache_dir
-from pytest_heta.plugin.identity import worker_input
+from pytest_heta.plugin.identity import resumes, runs_folder, worker_input
 from pytest_heta.plugin.names import node_names
 from pytest_heta.plugin.options import option_value
 from pytest_heta.plugin.progress import Progress
@@ -33,6 +36,8 @@ from pytest_heta.records import BenchmarkCase, BenchmarkWorkspace, EvaluationCas
 from pytest_heta.reports.collector import RareCollector
 from pytest_heta.reports.gates import resolve_gates
 from pytest_heta.reports.policies import Policy, resolve_policies
+from pytest_heta.reports.recording import read_recording
+from pytest_heta.reports.replay import ReplaySource
 from pytest_heta.reports.slices import check_slices
 from pytest_heta.reports.thresholds import Threshold
 
@@ -54,7 +59,8 @@ class PlannedCase:
 class AnchoredEvaluation:
     """An evaluation below its anchor file: its node's name, its thresholds, and its items by unit and by name.
 
-    ``name`` is unique below the anchor; the names of units, and of the items of a unit, are as in node ids.
+    ``name`` is unique below the anchor; the names of units, and of the items of a unit, are as in node ids. ``facts``
+    go into the report's metadata. ``finished`` and ``known_bases`` are what a resumed run has left.
     """
 
     name: str
@@ -65,6 +71,9 @@ class AnchoredEvaluation:
     case_thresholds: tuple[Threshold, ...]
     policies: tuple[Policy, ...]
     prepare_seconds: float
+    facts: dict[str, Any] = field(default_factory=dict)
+    finished: dict[ResultKey, EvaluationCaseResult] = field(default_factory=dict)
+    known_bases: list[KnowledgeBaseReport] = field(default_factory=list)
     units: dict[str, dict[str, PlannedCase]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -105,12 +114,17 @@ class HetaSession:
         self.workspace = _workspace(config)
         self.download = not option_value(config, "--heta-offline")
         self.shown_cases = frozenset(option_value(config, "--heta-show"))
-        self.loop = LoopThread()
+        self.loop = LoopThread(threads=max(16, self.settings.concurrency + 8))
         self._start_ns: int = worker_input(config)["heta_start_ns"]
         folder = self.settings.kb_cache
         self._cache = KnowledgeBaseCache(folder, notice=_warn, session_start_ns=self._start_ns) if folder else None
         self._anchored: dict[Path, list[AnchoredEvaluation]] = {}
+        self._marked: dict[EvaluationSpec, AnchoredEvaluation] = {}
         self._run_id: str = worker_input(config)["heta_run_id"]
+        self._resumes = resumes(config)
+        self._replay = _folder(config, option_value(config, "--heta-replay"))
+        shard = option_value(config, "--heta-shard")
+        self.shard = Shard.parse(shard) if shard else None
         self._writer: str = getattr(config, "workerinput", {}).get("workerid", "main")
         self.progress = Progress(config)
         self.receive: Receiver | None = None
@@ -130,12 +144,26 @@ class HetaSession:
 
         """
         if anchor not in self._anchored:
-            self._anchored[anchor] = self._load(self._specs_at(anchor))
+            self._anchored[anchor] = self._load(anchor, self._specs_at(anchor))
         return self._anchored[anchor]
+
+    def marked(self, spec: EvaluationSpec) -> AnchoredEvaluation:
+        """Return the evaluation that marks of tests ask for, one for all marks that say the same.
+
+        Raises:
+            HetaError: where it cannot be used.
+
+        """
+        if spec not in self._marked:
+            try:
+                self._marked[spec] = self.loop.run(self._evaluation(spec, several=False))
+            finally:
+                self.progress.clear()
+        return self._marked[spec]
 
     def all_anchored(self) -> Iterable[AnchoredEvaluation]:
         """Yield all evaluations that were asked for."""
-        for group in self._anchored.values():
+        for group in (*self._anchored.values(), self._marked.values()):
             yield from group
 
     def items_are_collected(self) -> None:
@@ -149,16 +177,21 @@ class HetaSession:
 
     def run_folder(self, prefix: str) -> Path:
         """Return the folder in which this run keeps what belongs to one benchmark node."""
-        return self.workspace.output_dir / "runs" / self._run_id / node_names([prefix])[prefix]
+        return runs_folder(self.config) / self._run_id / node_names([prefix])[prefix]
 
-    def journal(self, prefix: str, anchored: AnchoredEvaluation, line: str) -> None:
-        """Write one finished case down, before anybody hears of it."""
+    def journal(
+        self, prefix: str, anchored: AnchoredEvaluation, line: str, news: Sequence[KnowledgeBaseReport]
+    ) -> None:
+        """Write one finished case down, before anybody hears of it, and how knowledge bases came to be."""
         try:
             if prefix not in self._journals:
                 folder = self.run_folder(prefix)
-                self._journals[prefix] = JournalWriter(folder, self._writer, journal_header(anchored.evaluation))
+                selection = {SHARD: str(self.shard)} if self.shard else {}
+                header = journal_header(anchored.evaluation, selection)
+                self._journals[prefix] = JournalWriter(folder, self._writer, header)
             writer = self._journals[prefix]
             if writer is not None:
+                write_bases(self.run_folder(prefix), self._writer, news)
                 writer.write(line)
         except ReportError as error:
             # The result still travels on its report; only a killed run would lose it.
@@ -187,7 +220,7 @@ class HetaSession:
             return [with_options(spec, self.config) for spec in read_suite(anchor)]
         return [spec for spec in self.specs if spec.recipe.path == anchor]
 
-    def _load(self, specs: Sequence[EvaluationSpec]) -> list[AnchoredEvaluation]:
+    def _load(self, anchor: Path, specs: Sequence[EvaluationSpec]) -> list[AnchoredEvaluation]:
         several = len({(spec.recipe.path, spec.recipe.attribute) for spec in specs}) > 1
         loaded: list[AnchoredEvaluation] = []
         for spec in specs:
@@ -197,8 +230,17 @@ class HetaSession:
                 self.progress.clear()
             if any(other.name == anchored.name for other in loaded):
                 raise UsageError(f"{spec.benchmark!r} and another benchmark here have the same name: {anchored.name}")
+            if self._resumes:
+                self._take_over(f"{_node_path(self.config, anchor)}::{anchored.name}", anchored)
             loaded.append(anchored)
         return loaded
+
+    def _take_over(self, prefix: str, anchored: AnchoredEvaluation) -> None:
+        """Find what the resumed run has finished of an evaluation."""
+        folder = self.run_folder(prefix)
+        anchored.finished = finished_results(folder, journal_header(anchored.evaluation), notice=_warn)
+        if anchored.finished:
+            anchored.known_bases = read_bases(folder)
 
     async def _evaluation(self, spec: EvaluationSpec, several: bool) -> AnchoredEvaluation:
         started = time.perf_counter()
@@ -207,9 +249,12 @@ class HetaSession:
         )
         if hasattr(benchmark, "progress"):
             benchmark.progress = partial(self.progress, benchmark.manifest.name)
-        recipe = await load_recipe(spec.recipe)
+        recording = read_recording(self._replay) if self._replay else None
+        recipe = recording.recipe if recording else await load_recipe(spec.recipe)
         plan = await make_plan(benchmark, self.workspace, spec.selection)
-        manifest = plan.manifest
+        whole, manifest = plan.units, plan.manifest
+        if self.shard is not None:
+            plan = replace(plan, units=self.shard.apply(whole))
         evaluation = Evaluation(
             plan=plan,
             recipe=recipe,
@@ -221,6 +266,14 @@ class HetaSession:
             progress=partial(self.progress, manifest.name),
         )
         metrics, modes = evaluation.metrics, evaluation.modes
+        if recording is not None:
+            evaluation.replay = ReplaySource(
+                recording,
+                benchmark=manifest,
+                modes=modes,
+                evaluators=evaluation.evaluators,
+                config=evaluation.config,
+            )
         bounds: tuple[Threshold | Policy, ...] = (*spec.gates, *spec.case_thresholds, *spec.policies)
         check_slices(spec.slices, [bound.where for bound in bounds], [case.labels for case in plan.all_cases])
         name = f"{manifest.name}@{manifest.split}"
@@ -233,6 +286,7 @@ class HetaSession:
             case_thresholds=resolve_gates(spec.case_thresholds, metrics, modes),
             policies=resolve_policies(spec.policies, metrics, modes),
             prepare_seconds=time.perf_counter() - started,
+            facts={PLAN: plan_ids(whole)} if self.shard else {},
         )
 
     def _settings_for(self, spec: EvaluationSpec) -> RunnerConfig:
@@ -243,6 +297,11 @@ def benchmark_families(config: pytest.Config) -> dict[str, Family]:
     """Return the benchmark families that the hook gives; of two with one name the first implementation's."""
     found: list[Mapping[str, Family]] = config.pluginmanager.hook.pytest_heta_benchmarks(config=config)
     return {name: family for families in reversed(found) for name, family in families.items()}
+
+
+def _node_path(config: pytest.Config, anchor: Path) -> str:
+    """Return what stands for a file at the beginning of node ids."""
+    return Path(relpath(anchor, config.rootpath)).as_posix()
 
 
 def _warn(message: str) -> None:

@@ -69,6 +69,22 @@ def with_options(spec: EvaluationSpec, config: pytest.Config) -> EvaluationSpec:
 
     baseline = given("baseline")
     return replace(
+        selected_by_options(spec, config),
+        slices=given("slice") or spec.slices,
+        gates=spec.gates + thresholds({bound: given(bound) for bound in BOUNDS}),
+        case_thresholds=spec.case_thresholds + thresholds({bound: given(f"case-{bound}") for bound in BOUNDS}),
+        policies=spec.policies + policies({kind: given(kind.replace("_", "-")) for kind in POLICIES}),
+        baseline=Path(config.invocation_params.dir, baseline) if baseline else spec.baseline,
+    )
+
+
+def selected_by_options(spec: EvaluationSpec, config: pytest.Config) -> EvaluationSpec:
+    """Return the spec with what the options say of what is asked: modes, depth and cases."""
+
+    def given(flag: str) -> Any:
+        return option_value(config, f"--heta-{flag}")
+
+    return replace(
         spec,
         modes=given("mode") or spec.modes,
         top_k=given("top-k") or spec.top_k,
@@ -78,11 +94,6 @@ def with_options(spec: EvaluationSpec, config: pytest.Config) -> EvaluationSpec:
             limit=given("limit") or spec.selection.limit,
             case_ids=given("case") or spec.selection.case_ids,
         ),
-        slices=given("slice") or spec.slices,
-        gates=spec.gates + thresholds({bound: given(bound) for bound in BOUNDS}),
-        case_thresholds=spec.case_thresholds + thresholds({bound: given(f"case-{bound}") for bound in BOUNDS}),
-        policies=spec.policies + policies({kind: given(kind.replace("_", "-")) for kind in POLICIES}),
-        baseline=Path(config.invocation_params.dir, baseline) if baseline else spec.baseline,
     )
 
 

@@ -11,8 +11,9 @@ from pytest_heta.benchmarks.registry import known_benchmarks
 from pytest_heta.engine.evaluation import Evaluation
 from pytest_heta.errors import HetaError
 from pytest_heta.plugin.controller import Controller
+from pytest_heta.plugin.marker import MarkedTests, marked_case
 from pytest_heta.plugin.nodes import CaseItem
-from pytest_heta.plugin.session import HetaSession, benchmark_families
+from pytest_heta.plugin.session import HetaSession, PlannedCase, benchmark_families
 from pytest_heta.records import BenchmarkCase
 from pytest_heta.reports.collector import collector_paused
 
@@ -77,11 +78,28 @@ def load_everything(heta: HetaSession) -> None:
 
 def select_items(items: Sequence[pytest.Item]) -> None:
     """Tell each evaluation which of its cases will run, by unit and mode and in order."""
-    order: dict[Evaluation, dict[tuple[str, str], list[BenchmarkCase]]] = {}
-    for item in items:
-        if isinstance(item, CaseItem):
-            planned = item.planned
-            mine = order.setdefault(planned.evaluation, {})
-            mine.setdefault((planned.unit.unit.unit_id, planned.mode), []).append(planned.case)
+    order: dict[Evaluation, dict[tuple[str, str], dict[str, BenchmarkCase]]] = {}
+    for planned in filter(None, map(_asked, items)):
+        mine = order.setdefault(planned.evaluation, {})
+        # Several marked tests may be about one case, which is asked once for those that follow each other.
+        mine.setdefault((planned.unit.unit.unit_id, planned.mode), {})[planned.case.case_id] = planned.case
     for evaluation, selected in order.items():
-        evaluation.select(selected)
+        evaluation.select({key: list(cases.values()) for key, cases in selected.items()})
+
+
+def _asked(item: pytest.Item) -> PlannedCase | None:
+    """Return the case that an item asks, or None where it asks none."""
+    if isinstance(item, CaseItem):
+        return item.planned if item.recorded is None else None
+    marked = marked_case(item)
+    return marked.planned if marked else None
+
+
+def parametrize_marked(metafunc: pytest.Metafunc, mark: pytest.Mark, heta: HetaSession) -> None:
+    """Make a test for each case of the benchmark that a mark names."""
+    manager = metafunc.config.pluginmanager
+    tests = manager.get_plugin("heta-marked")
+    if tests is None:
+        tests = MarkedTests(heta)
+        manager.register(tests, "heta-marked")
+    tests.parametrize(metafunc, mark)

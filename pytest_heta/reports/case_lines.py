@@ -39,11 +39,11 @@ def ranking_lines(result: EvaluationCaseResult, width: int = 80) -> list[Line]:
     ]
 
 
-def expected_and_found(result: EvaluationCaseResult, most: int = 3) -> str:
-    """Say which documents were expected, and which came first instead."""
-    expected = some([_gold_name(gold) for gold in _relevant(result)], most) or "nothing"
+def expected_and_found(result: EvaluationCaseResult) -> tuple[str, str]:
+    """Say which documents were expected, and which came first; those that were expected have a star."""
+    expected = [_gold_name(gold) for gold in _relevant(result)]
     found = [f"{_hit_name(hit)}{_star(result, hit)}" for hit in result.hits]
-    return one_line(f"expected {expected}; found {some(found, most) or 'nothing'}")
+    return f"expected {some(expected, _NAMED) or 'nothing'}", f"found {some(found, _NAMED) or 'nothing'}"
 
 
 def _facts(result: EvaluationCaseResult, width: int, indent: str = "") -> Iterator[Line]:

@@ -111,5 +111,5 @@ def _cases(title: str, found: Sequence[tuple[str, EvaluationCaseResult]], width:
     for value, result in found:
         case = f"case {result.case_id}: {result.query}" if result.query else f"case {result.case_id}"
         yield Line(fit(f"    {value:>{size}}  {one_line(case)}", width), "dim")
-        if verbosity > 0:
-            yield Line(fit(f"    {'':>{size}}  {expected_and_found(result)}", width), "dim")
+        for more in expected_and_found(result) if verbosity > 0 else ():
+            yield Line(fit(f"    {'':>{size}}  {more}", width), "dim")

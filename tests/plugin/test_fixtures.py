@@ -156,7 +156,7 @@ def test_ordinary_tests_are_told_what_the_fixtures_are_for(project: Project) -> 
     for order in (("test_own.py",), ("r.py", "test_own.py"), ("test_own.py", "r.py")):
         result = project.evaluate(*order)
         result.assert_outcomes(passed=5, errors=1)
-        result.stdout.fnmatch_lines(["the fixtures heta_kb, * belong to benchmark cases"])
+        result.stdout.fnmatch_lines(["the fixtures heta_kb, * belong to benchmark cases*"])
         clean(result)
     result = project.run("test_own.py")
     result.assert_outcomes(passed=1, errors=1)
