@@ -16,7 +16,7 @@ LAYERS = (
     {"errors", "locations"},
     {"records"},
     {"keys"},
-    {"protocols", "loading"},
+    {"protocols", "loading", "calling"},
     {"datasets", "evaluators"},
     {"benchmarks", "knowledge"},
     {"integrations"},

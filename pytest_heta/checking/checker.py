@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_heta.calling import call, close
 from pytest_heta.checking.corpus import DUPLICATES, MAIN, OTHER, QUERIES
 from pytest_heta.checking.findings import Finding
 from pytest_heta.checking.probe import Probe, build, ranking
 from pytest_heta.checking.queries import MODE_CHECKS, Skipped, Subject
-from pytest_heta.engine.calls import call, close
 from pytest_heta.keys import document_id_of, safe_document_id
 from pytest_heta.loading import describe_failure
 

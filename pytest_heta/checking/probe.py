@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_heta.calling import call
 from pytest_heta.checking.corpus import TinyCorpus
-from pytest_heta.engine.calls import call
 from pytest_heta.engine.responses import as_response
 from pytest_heta.keys import document_id_of
 from pytest_heta.knowledge.store import MemoryObjectStore

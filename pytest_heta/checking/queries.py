@@ -7,8 +7,8 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_heta.calling import call
 from pytest_heta.checking.probe import Probe, ranking
-from pytest_heta.engine.calls import call
 from pytest_heta.engine.responses import as_response
 from pytest_heta.keys import document_id_of
 from pytest_heta.records import QueryResponse

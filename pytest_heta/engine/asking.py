@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_heta.engine.calls import call
+from pytest_heta.calling import call
 from pytest_heta.engine.config import RunnerConfig
 from pytest_heta.engine.depth import Depth
 from pytest_heta.engine.responses import as_response

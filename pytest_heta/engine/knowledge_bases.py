@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_heta.calling import call, close
 from pytest_heta.engine.cache import CacheEntry, KnowledgeBaseCache, kb_key
-from pytest_heta.engine.calls import call, close
 from pytest_heta.engine.config import RunnerConfig
 from pytest_heta.engine.documents import digest_documents, store_documents
 from pytest_heta.engine.fingerprint import recipe_fingerprint

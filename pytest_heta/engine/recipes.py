@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_heta.engine.calls import call
+from pytest_heta.calling import call
 from pytest_heta.errors import HetaError, RecipeError, UsageError
 from pytest_heta.integrations import as_recipe
 from pytest_heta.loading import describe_failure, load_object

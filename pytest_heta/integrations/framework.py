@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from pytest_heta.integrations.calling import finished
+from pytest_heta.calling import call
 from pytest_heta.integrations.documents import SourceDocument, read_documents
 from pytest_heta.protocols import ObjectStoreProtocol, ProgressCallback
 from pytest_heta.records import QueryResult
@@ -51,9 +51,9 @@ class FrameworkRecipe:
             RecipeError: it is nothing that the framework can ask.
         """
         if not self.needs_documents:
-            return self.knowledge_base(await finished(self._make))
+            return self.knowledge_base(await call(self._make))
         documents = await read_documents(objects, source_keys, progress)
-        return self.knowledge_base(await finished(self._make, [self.document(document) for document in documents]))
+        return self.knowledge_base(await call(self._make, [self.document(document) for document in documents]))
 
     def document(self, document: SourceDocument) -> Any:
         """Return a document as the framework's own, with ids in its metadata."""

@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from pytest_heta.calling import call, close
 from pytest_heta.errors import RecipeError
-from pytest_heta.integrations.calling import close, finished
 from pytest_heta.integrations.documents import read_documents
 from pytest_heta.protocols import ObjectStoreProtocol, ProgressCallback
 from pytest_heta.records import QueryResponse, QueryResult
@@ -87,7 +87,7 @@ class BuilderRecipe:
 
         """
         owner = self._new()
-        built = await finished(owner.build, await read_documents(objects, source_keys, progress))
+        built = await call(owner.build, await read_documents(objects, source_keys, progress))
         searcher = owner if built is None else built
         search = getattr(searcher, "search", searcher)
         if not callable(search):
@@ -115,7 +115,7 @@ class FunctionKnowledgeBase:
 
     async def query(self, text: str, *, mode: str, top_k: int, **_: Any) -> QueryResponse:
         """Return what the function finds."""
-        found = await finished(self._search, text, top_k)
+        found = await call(self._search, text, top_k)
         if isinstance(found, QueryResponse):
             return found.model_copy(update={"mode": MODE})
         return QueryResponse(mode=MODE, results=tuple(_result(item) for item in _items(found)))

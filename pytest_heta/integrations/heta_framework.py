@@ -17,8 +17,8 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from pytest_heta.calling import call
 from pytest_heta.errors import BuildError, RecipeError
-from pytest_heta.integrations.calling import finished
 from pytest_heta.integrations.documents import SourceDocument, read_documents
 from pytest_heta.integrations.heta_objects import UnitObjects
 from pytest_heta.knowledge.extras import require
@@ -91,7 +91,7 @@ class HetaRecipe:
             BuildError: a step failed, or the stores are in use.
             RecipeError: the recipe has no object store.
         """
-        recipe: Any = self._recipe if self._make is None else await finished(self._make, name)
+        recipe: Any = self._recipe if self._make is None else await call(self._make, name)
         if recipe.stores.objects is None:
             raise RecipeError(f"{self.name}: the KnowledgeRecipe has no stores.objects to put the documents into")
         _use_bundled_tokenizer()

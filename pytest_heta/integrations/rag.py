@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_heta.calling import call, close
 from pytest_heta.errors import RecipeError
-from pytest_heta.integrations.calling import close, finished
 from pytest_heta.integrations.openai_chat import ChatModel, ChatSession
 from pytest_heta.protocols import ObjectStoreProtocol, ProgressCallback
 from pytest_heta.records import QueryResponse, QueryResult
@@ -77,13 +77,13 @@ class RagRecipe:
         progress: ProgressCallback | None = None,
     ) -> RagKnowledgeBase:
         """Build the retriever's knowledge base."""
-        kb = await finished(
+        kb = await call(
             self._retriever.build, name=name, objects=objects, source_keys=source_keys, progress=progress
         )
         return self._answering(kb)
 
     async def _load(self, directory: Path, *, name: str) -> RagKnowledgeBase:
-        return self._answering(await finished(self._retriever.load, directory, name=name))
+        return self._answering(await call(self._retriever.load, directory, name=name))
 
     def _answering(self, kb: Any) -> RagKnowledgeBase:
         return RagKnowledgeBase(kb, self._model.open(), self._prompt, self._depth)
@@ -107,7 +107,7 @@ class RagKnowledgeBase:
             RecipeError: the hits have no texts to answer from.
             QueryError: the model cannot be asked.
         """
-        found: QueryResponse = await finished(self._kb.query, text, mode=mode, top_k=top_k)
+        found: QueryResponse = await call(self._kb.query, text, mode=mode, top_k=top_k)
         read = found.results[: self._depth]
         if read and not any(result.text for result in read):
             raise RecipeError("the hits have no texts for the model to read: the retriever must return QueryResults")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_heta.integrations.calling import finished
+from pytest_heta.calling import call
 from pytest_heta.knowledge import MemoryObjectStore
 from pytest_heta.records import QueryResponse
 
@@ -31,12 +31,12 @@ async def build(recipe: Any, texts: Mapping[str, str] = ZOO, *, name: str = "zoo
     for document_id, text in texts.items():
         await objects.put(raw(document_id), text.encode())
     keys = [raw(document_id) for document_id in texts]
-    return await finished(recipe.build, name=name, objects=objects, source_keys=keys, **options)
+    return await call(recipe.build, name=name, objects=objects, source_keys=keys, **options)
 
 
 async def ask(kb: Any, text: str, *, mode: str = "search", top_k: int = 2) -> QueryResponse:
     """Ask a knowledge base whose responses are ours."""
-    response = await finished(kb.query, text, mode=mode, top_k=top_k)
+    response = await call(kb.query, text, mode=mode, top_k=top_k)
     assert isinstance(response, QueryResponse)
     return response
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_heta.engine.calls import call, close
+from pytest_heta.calling import call, close
 from pytest_heta.errors import RecipeError
 
 

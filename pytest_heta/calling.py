@@ -20,7 +20,7 @@ async def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """
     name = getattr(function, "__qualname__", function)
     try:
-        if inspect.iscoroutinefunction(function):
+        if is_async(function):
             return await function(*args, **kwargs)
         result = await asyncio.to_thread(_returned, function, *args, **kwargs)
         return await result if inspect.isawaitable(result) else result
@@ -31,6 +31,11 @@ async def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if task is None or task.cancelling():
             raise
         raise RecipeError(f"{name} was cancelled by something within itself") from error
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Tell whether calling it gives a coroutine: an ``async def``, or an object with an asynchronous ``__call__``."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 def _returned(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
