@@ -49,10 +49,8 @@ def write_bases(folder: Path, writer_id: str, reports: Iterable[KnowledgeBaseRep
     Raises:
         OSError: it cannot be written.
     """
-    lines = [report.model_dump_json() for report in reports]
-    if lines:
-        with (folder / f"{writer_id}{_BASES}").open("a", encoding="utf-8") as file:
-            file.write("".join(f"{line}\n" for line in lines))
+    with (folder / f"{writer_id}{_BASES}").open("a", encoding="utf-8") as file:
+        file.write("".join(f"{report.model_dump_json()}\n" for report in reports))
 
 
 def read_bases(folder: Path) -> list[KnowledgeBaseReport]:

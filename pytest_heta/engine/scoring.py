@@ -62,7 +62,7 @@ def finished_result(
             "labels": case.labels,
             "scores": tuple(scores),
             "hits": [_hit(result, keep_texts) for result in response.results],
-            "gold": _golds(case, keep_texts),
+            "gold": [_gold(evidence, keep_texts) for evidence in case.expected.evidence],
             "answer": response.answer,
             "error": error,
             "asked_at": outcome.asked_at,
@@ -118,14 +118,15 @@ def _hit(result: QueryResult, keep_texts: bool) -> dict[str, Any]:
 
 def _golds(case: BenchmarkCase, keep_texts: bool = False) -> tuple[GoldLabel, ...]:
     """Return the case's evidence as it is recorded."""
-    return tuple(_gold(evidence, keep_texts) for evidence in case.expected.evidence)
+    return tuple(GoldLabel(**_gold(evidence, keep_texts)) for evidence in case.expected.evidence)
 
 
-def _gold(evidence: BenchmarkEvidence, keep_texts: bool) -> GoldLabel:
+def _gold(evidence: BenchmarkEvidence, keep_texts: bool) -> dict[str, Any]:
+    """Return the fields of a GoldLabel."""
     prefix = evidence.locator.get("source_key_prefix") or evidence.locator.get("source_key") or ""
-    return GoldLabel(
-        document_id=document_id_of_key(str(prefix)) or evidence.locator.get("document_id") or evidence.reference_id,
-        relevance=evidence.metadata.get("relevance", 1),
-        original_id=evidence.metadata.get("beir_doc_id"),
-        text=evidence.text if keep_texts else None,
-    )
+    return {
+        "document_id": document_id_of_key(str(prefix)) or evidence.locator.get("document_id") or evidence.reference_id,
+        "relevance": evidence.metadata.get("relevance", 1),
+        "original_id": evidence.metadata.get("beir_doc_id"),
+        "text": evidence.text if keep_texts else None,
+    }

@@ -30,7 +30,7 @@ RESULT: pytest.StashKey[EvaluationCaseResult] = pytest.StashKey()
 class CaseFailed(Exception):
     """A case missed its thresholds, or an evaluator failed on it; one line each. ``section`` shows the case."""
 
-    def __init__(self, failures: Sequence[str], section: details.Section | None) -> None:
+    def __init__(self, failures: Sequence[str], section: details.Section) -> None:
         """Keep the section apart: it goes below."""
         super().__init__("\n".join(failures))
         self.section = section
@@ -55,18 +55,20 @@ def check_heta_case(
     )
     item.stash[RESULT] = result
     item.user_properties += _properties(result)
-    misses: Sequence[str] | None = item.ihook.pytest_heta_check_case(
-        config=item.config,
-        case=heta_case,
-        response=heta_response,
-        scores=heta_scores,
-        thresholds=item.anchored.case_thresholds,
-    )
+    misses: Sequence[str] | None = None
+    if item.config.hook.pytest_heta_check_case.get_hookimpls():  # else the call alone would cost as much as the scores
+        misses = item.ihook.pytest_heta_check_case(
+            config=item.config,
+            case=heta_case,
+            response=heta_response,
+            scores=heta_scores,
+            thresholds=item.anchored.case_thresholds,
+        )
     if misses is None:
         misses = check_case(item.anchored.case_thresholds, result, item.planned.evaluation.plan.manifest.name)
     failures = (*((f"{error.error_type}: {error.message}",) if error else ()), *misses)
     if failures:
-        raise CaseFailed(failures, details.section(item, heta_case, outcome, result.scores))
+        raise CaseFailed(failures, details.section_with_texts(item, heta_case, outcome, result.scores))
 
 
 def check_recorded_case() -> None:
@@ -78,13 +80,15 @@ def check_recorded_case() -> None:
     item.user_properties += _properties(result)
     misses = check_case(item.anchored.case_thresholds, result, item.planned.evaluation.plan.manifest.name)
     if misses:
-        raise CaseFailed(misses, None)
+        raise CaseFailed(misses, details.section(item, result))
 
 
 def _outcome(item: CaseItem, response: QueryResponse) -> Outcome:
     """Return the query's outcome with the response that the fixture gave, which a conftest may have replaced."""
     judged = item.stash.get(JUDGED, None)
-    return replace(judged.outcome, response=response) if judged else Outcome(response, None, None, None)
+    if judged is None:
+        return Outcome(response, None, None, None)
+    return judged.outcome if judged.outcome.response is response else replace(judged.outcome, response=response)
 
 
 def _properties(result: EvaluationCaseResult) -> list[tuple[str, Any]]:

@@ -12,13 +12,13 @@ import pytest
 from pytest_heta.plugin.affinity import Affinity
 from pytest_heta.plugin.baselines import Baselines
 from pytest_heta.plugin.gates import report_gates
-from pytest_heta.plugin.gathering import Gathered
+from pytest_heta.plugin.gathering import Gathered, decoded
 from pytest_heta.plugin.options import option_value
 from pytest_heta.plugin.outputs import Outputs, for_evaluation
 from pytest_heta.plugin.session import AnchoredEvaluation, HetaSession
 from pytest_heta.plugin.suites import SUFFIX
 from pytest_heta.plugin.terminal import Written, print_rankings, print_summary
-from pytest_heta.records import EvaluationCaseResult, EvaluationReport, KnowledgeBaseReport
+from pytest_heta.records import EvaluationReport, KnowledgeBaseReport
 from pytest_heta.reports.against_baseline import BaselineComparison
 from pytest_heta.reports.assemble import assemble_report
 from pytest_heta.reports.collector import collector_paused
@@ -64,14 +64,15 @@ class Controller:
             return None
         return Affinity(nodeid.rsplit("::", 1)[0], gathered.anchored.evaluation.shareable)
 
-    def receive(
-        self, nodeid: str, result: EvaluationCaseResult, knowledge_bases: Iterable[KnowledgeBaseReport]
-    ) -> None:
-        """Note the result of an item, and how knowledge bases came to be."""
+    def receive(self, nodeid: str, line: str, knowledge_bases: Iterable[KnowledgeBaseReport]) -> None:
+        """Note the result of an item, in JSON, and how knowledge bases came to be."""
         gathered = self._gathered_of(nodeid)
-        if gathered is not None:
-            gathered.add(nodeid, result, knowledge_bases)
-            self._config.hook.pytest_heta_case_result(config=self._config, result=result)
+        if gathered is None:
+            return
+        gathered.add(nodeid, line, knowledge_bases)
+        listeners = self._config.hook.pytest_heta_case_result
+        if listeners.get_hookimpls():
+            listeners(config=self._config, result=decoded(line))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -88,6 +89,7 @@ class Controller:
                 folder = self._heta.run_folder(gathered.prefix)
                 files = self._outputs.write(report, others, folder, several=len(groups) > 1)
                 self._written.append(Written(report, files, comparison))
+            self._heta.results_are_assembled()
         if self._problems() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

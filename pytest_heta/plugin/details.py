@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pytest_heta.engine.scoring import finished_result
-from pytest_heta.records import BenchmarkCase, EvaluationScore
+from pytest_heta.records import BenchmarkCase, EvaluationCaseResult, EvaluationScore
 from pytest_heta.reports.case_lines import case_lines
 from pytest_heta.reports.text import one_line
 
@@ -18,13 +18,15 @@ Section = tuple[str, str]
 """The title and the text of a section of a test report."""
 
 
-def section(
-    running: RunningCase, case: BenchmarkCase, outcome: Outcome, scores: Iterable[EvaluationScore]
-) -> Section | None:
-    """Return the section about a case that was answered, or None for one that was not."""
-    if outcome.response is None:
-        return None
-    unit_id = running.planned.unit.unit.unit_id
-    result = finished_result(unit_id, case, outcome, tuple(scores), None, keep_texts=True)
+def section(running: RunningCase, result: EvaluationCaseResult) -> Section:
+    """Return the section about a case that was answered."""
     lines = case_lines(result, running.anchored.case_thresholds)
-    return one_line(f"case {case.case_id} ({result.mode})"), "\n".join(line.text for line in lines)
+    return one_line(f"case {result.case_id} ({result.mode})"), "\n".join(line.text for line in lines)
+
+
+def section_with_texts(
+    running: RunningCase, case: BenchmarkCase, outcome: Outcome, scores: Iterable[EvaluationScore]
+) -> Section:
+    """Return the section about a case from what is there only while its test runs."""
+    unit_id = running.planned.unit.unit.unit_id
+    return section(running, finished_result(unit_id, case, outcome, tuple(scores), None, keep_texts=True))

@@ -23,13 +23,16 @@ class Gathered:
             for name, planned in items.items()
         }
         self.selected: set[str] = set()
-        self.results: dict[str, EvaluationCaseResult] = {}
+        self._lines: dict[str, str] = {}
         self.knowledge_bases: dict[str, KnowledgeBaseReport] = {}
         self._note(anchored.known_bases)
 
-    def add(self, nodeid: str, result: EvaluationCaseResult, knowledge_bases: Iterable[KnowledgeBaseReport]) -> None:
-        """Note a result; that of a second try of the same item replaces the first."""
-        self.results[nodeid] = result
+    def add(self, nodeid: str, line: str, knowledge_bases: Iterable[KnowledgeBaseReport]) -> None:
+        """Note a result; that of a second try of the same item replaces the first.
+
+        It stays JSON until the end: hundreds of thousands of objects would slow the garbage collector down.
+        """
+        self._lines[nodeid] = line
         self._note(knowledge_bases)
 
     def _note(self, knowledge_bases: Iterable[KnowledgeBaseReport]) -> None:
@@ -42,7 +45,7 @@ class Gathered:
     def ordered_results(self) -> list[EvaluationCaseResult]:
         """Return a result for each selected item, in plan order; those without one were not run."""
         return [
-            self.results.get(nodeid) or _not_run(nodeid, planned)
+            decoded(self._lines[nodeid]) if nodeid in self._lines else _not_run(nodeid, planned)
             for nodeid, planned in self.planned.items()
             if nodeid in self.selected
         ]
@@ -60,6 +63,11 @@ class Gathered:
             "selected": len(self.selected),
         }
         return counts | self.anchored.spec.selection.manifest | ({SHARD: str(self.shard)} if self.shard else {})
+
+
+def decoded(line: str) -> EvaluationCaseResult:
+    """Return the result that was handed over as JSON."""
+    return EvaluationCaseResult.model_validate_json(line)
 
 
 def _not_run(nodeid: str, planned: PlannedCase) -> EvaluationCaseResult:

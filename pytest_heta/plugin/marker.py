@@ -115,10 +115,10 @@ class MarkedTests:
         """Show the case where an assertion about it failed."""
         report = yield
         case = marked_case(item)
-        if case is not None and call.when == "call" and report.failed and JUDGED in case.stash:
-            judged = case.stash[JUDGED]
-            section = details.section(case, case.planned.case, judged.outcome, judged.scores)
-            report.sections += [section] if section else []
+        judged = case.stash.get(JUDGED, None) if case is not None else None
+        if case is not None and judged is not None and judged.outcome.response is not None and report.failed:
+            section = details.section_with_texts(case, case.planned.case, judged.outcome, judged.scores)
+            report.sections.append(section)
         return report
 
 

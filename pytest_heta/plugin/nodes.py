@@ -69,11 +69,15 @@ class UnitNode(pytest.Class):
 
     def collect(self) -> Iterable[pytest.Item]:
         """Return the cases."""
+        items: list[CaseItem] = []
         with collector_paused():
-            return [
-                CaseItem.from_parent(self, name=name, callobj=self._check(planned), unit=self, planned=planned)
-                for name, planned in self.items.items()
-            ]
+            for name, planned in self.items.items():
+                check, shared = self._check(planned), {}
+                if items and items[0].check is check:
+                    # What pytest finds out about the fixtures of one is true of all, as it is among parameters.
+                    shared = {"fixtureinfo": getattr(items[0], "_fixtureinfo", None)}
+                items.append(CaseItem.from_parent(self, name=name, check=check, unit=self, planned=planned, **shared))
+        return items
 
     def _check(self, planned: PlannedCase) -> Callable[..., None]:
         """A case that a resumed run has finished needs no fixtures: nothing is built or asked for it."""
@@ -90,9 +94,10 @@ class CaseItem(pytest.Function):
 
     tells_errors = True
 
-    def __init__(self, *, unit: UnitNode, planned: PlannedCase, **kwargs: Any) -> None:
+    def __init__(self, *, unit: UnitNode, planned: PlannedCase, check: Callable[..., None], **kwargs: Any) -> None:
         """Keep what is to be asked; the original ids match ``-k`` too."""
-        super().__init__(**kwargs)
+        super().__init__(callobj=check, **kwargs)
+        self.check = check
         self.unit, self.planned = unit, planned
         self.heta, self.anchored, self.prefix = unit.benchmark.heta, unit.benchmark.anchored, unit.benchmark.nodeid
         self.recorded = recorded(self.anchored, planned)

@@ -25,25 +25,24 @@ def hand_over(item: CaseItem, call: pytest.CallInfo[Any], report: pytest.TestRep
     """
     if report.when == "call" or (report.when == "setup" and not report.passed):
         result, news = _result(item, call, report), item.anchored.knowledge_base_news()
-        if call.excinfo is not None and isinstance(call.excinfo.value, CaseFailed) and call.excinfo.value.section:
+        if call.excinfo is not None and isinstance(call.excinfo.value, CaseFailed):
             report.sections.append(call.excinfo.value.section)
         forget(item.stash)
-        line = result.model_dump_json()
+        line = result.model_dump_json(exclude_defaults=True)
         if item.recorded is None:
             item.heta.journal(item.prefix, item.anchored, line, news)
         if item.heta.receive is not None:
-            item.heta.receive(item.nodeid, result, news)
+            item.heta.receive(item.nodeid, line, news)
         else:
             setattr(report, ATTRIBUTE, {"case": line, "knowledge_bases": [kb.model_dump_json() for kb in news]})
 
 
-def unpack(report: pytest.TestReport) -> tuple[EvaluationCaseResult, list[KnowledgeBaseReport]] | None:
-    """Return what came with a worker's report, or None for the report of another test or phase."""
+def unpack(report: pytest.TestReport) -> tuple[str, list[KnowledgeBaseReport]] | None:
+    """Return what came with a worker's report, the result still as JSON; None for another test or phase."""
     record = getattr(report, ATTRIBUTE, None)
     if record is None:
         return None
-    news = [KnowledgeBaseReport.model_validate_json(text) for text in record["knowledge_bases"]]
-    return EvaluationCaseResult.model_validate_json(record["case"]), news
+    return record["case"], [KnowledgeBaseReport.model_validate_json(text) for text in record["knowledge_bases"]]
 
 
 def _result(item: CaseItem, call: pytest.CallInfo[Any], report: pytest.TestReport) -> EvaluationCaseResult:

@@ -41,8 +41,8 @@ from pytest_heta.reports.replay import ReplaySource
 from pytest_heta.reports.slices import check_slices
 from pytest_heta.reports.thresholds import Threshold
 
-Receiver = Callable[[str, EvaluationCaseResult, list[KnowledgeBaseReport]], None]
-"""Takes a node id, its result, and news of knowledge bases."""
+Receiver = Callable[[str, str, list[KnowledgeBaseReport]], None]
+"""Takes a node id, its result in JSON, and news of knowledge bases."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +170,11 @@ class HetaSession:
         """Spare the garbage collector what now lives until the end."""
         self._collector = RareCollector()
 
+    def results_are_assembled(self) -> None:
+        """Spare the garbage collector these as well."""
+        if self._collector is not None:
+            self._collector.leave_out()
+
     def let_collector_be(self) -> None:
         """Give the garbage collector back as it was."""
         if self._collector is not None:
@@ -191,7 +196,8 @@ class HetaSession:
                 self._journals[prefix] = JournalWriter(folder, self._writer, header)
             writer = self._journals[prefix]
             if writer is not None:
-                write_bases(self.run_folder(prefix), self._writer, news)
+                if news:
+                    write_bases(self.run_folder(prefix), self._writer, news)
                 writer.write(line)
         except ReportError as error:
             # The result still travels on its report; only a killed run would lose it.

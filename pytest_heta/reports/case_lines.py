@@ -35,6 +35,7 @@ def ranking_lines(result: EvaluationCaseResult, width: int = 80) -> list[Line]:
         *wrapped(f"query: {one_line(result.query)}", width),
         *_facts(result, width, "  "),
         *wrapped(_scores(result, ()), width),
+        *(() if result.hits else (Line("  no hits"),)),
         *(line for rank, hit in enumerate(result.hits, start=1) for line in _whole_hit(result, rank, hit, width)),
     ]
 

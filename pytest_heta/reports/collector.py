@@ -34,6 +34,10 @@ class RareCollector:
         gc.freeze()
         gc.set_threshold(*map(max, _RARELY, self._thresholds))
 
+    def leave_out(self) -> None:
+        """Leave out what exists now too."""
+        gc.freeze()
+
     def end(self) -> None:
         """Put everything back."""
         gc.unfreeze()

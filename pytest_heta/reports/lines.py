@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -67,7 +67,27 @@ def _row(name: str, names: int, values: Sequence[str], cut: Sequence[tuple[int, 
 
 def wrapped(text: str, width: int, style: Style = "plain", indent: str = "  ", hang: str = "    ") -> Iterator[Line]:
     """Yield a sentence in as many lines as it needs; the first begins with ``indent``, the others with ``hang``."""
-    for line in textwrap.wrap(
-        text, max(width, 20), initial_indent=indent, subsequent_indent=hang, break_on_hyphens=False
-    ):
+    room, line = max(width, 20), ""
+    for space, word in re.findall(r"(\s*)(\S+)", text):
+        for piece in _pieces(word, room - max(len(indent), len(hang))):
+            if not line:
+                line = indent + piece
+            elif cells(line) + len(space) + cells(piece) <= room:
+                line += " " * len(space) + piece
+            else:
+                yield Line(line, style)
+                line = hang + piece
+    if line:
         yield Line(line, style)
+
+
+def _pieces(word: str, room: int) -> Iterator[str]:
+    """Break a word that takes more than ``room`` columns; textwrap would count wide characters as one."""
+    piece, used = "", 0
+    for char in word:
+        size = cells(char)
+        if used + size > room:
+            yield piece
+            piece, used = "", 0
+        piece, used = piece + char, used + size
+    yield piece

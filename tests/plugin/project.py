@@ -95,6 +95,24 @@ class Project:
         judged = (f"{query}\t{document}\t1" for query, document in gold.items())
         self.write(f"{folder}/qrels/test.tsv", _lines(["query-id\tcorpus-id\tscore", *judged]))
 
+    def labelled(self) -> None:
+        """Write a benchmark in JSONL whose cases have a label: two are about fruit, two about something other."""
+        import json
+
+        kinds = {"q1": "fruit", "q2": "fruit", "GS/2016 x": "other", "q4": "other"}
+        documents = [{"document_id": key, "text": text} for key, text in DOCUMENTS.items()]
+        cases = [
+            {
+                "case_id": key,
+                "query": text,
+                "expected": {"evidence": [{"reference_id": GOLD[key]}]},
+                "labels": {"kind": kinds[key]},
+            }
+            for key, text in QUERIES.items()
+        ]
+        for file, rows in (("documents", documents), ("cases", cases)):
+            self.write(f"labelled/{file}.jsonl", _lines(map(json.dumps, rows)))
+
     def run(self, *args: str) -> pytest.RunResult:
         """Run pytest with the plugin and nothing else that is installed."""
         return self.pytester.runpytest("-p", "heta", *self.spread, *args)
@@ -118,6 +136,9 @@ class Project:
 
 
 EVALUATION = ("--heta-benchmark=data", "--heta-recipe=r.py", "--heta-report=out.json")
+
+
+LABELLED = ("--heta-benchmark=jsonl:labelled", "--heta-recipe=r.py", "--heta-report=out.json")
 
 
 def node(case_id: str, mode: str = "search", anchor: str = "r.py") -> str:

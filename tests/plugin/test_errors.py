@@ -61,7 +61,7 @@ def test_a_query_that_fails_is_the_error_of_its_case(spread: Project) -> None:
         ("raise KeyError()", "KeyError: KeyError()"),
         ("raise RuntimeError('one\\ntwo')", "RuntimeError: one"),
         ("import missing_module", "ModuleNotFoundError: No module named 'missing_module'"),
-        ("raise SystemExit(3)", "RecipeError: FunctionKnowledgeBase.query ended with sys.exit(3)"),
+        ("raise SystemExit(3)", "RecipeError: search ended with sys.exit(3)"),
     ],
 )
 def test_nothing_that_a_search_does_breaks_the_run(project: Project, body: str, told: str) -> None:
