@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from pytest_heta.engine.asking import Asker, Outcome
@@ -20,6 +21,10 @@ from pytest_heta.errors import UnknownNameError, UsageError
 from pytest_heta.integrations import as_evaluator
 from pytest_heta.protocols import BenchmarkEvaluatorProtocol, ProgressCallback
 from pytest_heta.records import BenchmarkCase, EvaluationCaseResult, EvaluationError, EvaluationScore, QueryResponse
+
+
+Due = Callable[[str, str], Container[str]]
+"""From a unit id and a mode to ids of cases."""
 
 
 class ReplayProtocol(Protocol):
@@ -76,6 +81,7 @@ class Evaluation:
         self._asker = Asker(config, depth, getattr(recipe.recipe, "max_concurrency", None))
         self._look_aheads: dict[tuple[str, str], tuple[Any, LookAhead[Judged]]] = {}
         self._order: dict[tuple[str, str], list[BenchmarkCase]] = {}
+        self._due: Due | None = None
 
     @property
     def concurrency(self) -> int:
@@ -92,9 +98,12 @@ class Evaluation:
         """How many results each query asks for at first."""
         return self._asker.depth.top_k
 
-    def select(self, order: dict[tuple[str, str], list[BenchmarkCase]]) -> None:
-        """Say which cases will be asked, by (unit id, mode) and in order; without this, all of the plan."""
-        self._order = order
+    def select(self, order: dict[tuple[str, str], list[BenchmarkCase]], due: Due | None = None) -> None:
+        """Say which cases will be asked, by (unit id, mode) and in order; without this, all of the plan.
+
+        Where several processes share them, ``due`` tells at any time which are sure to be asked in this one.
+        """
+        self._order, self._due = order, due
 
     async def knowledge_base(self, unit: PlannedUnit) -> Any:
         """Return the unit's knowledge base, built or opened when it is first asked for.
@@ -136,8 +145,14 @@ class Evaluation:
             outcomes = await self._asker.ask_many(kb, cases, mode)
             return [await self._judge(case, outcome) for case, outcome in zip(cases, outcomes, strict=True)]
 
-        cases = self._order.get((unit.unit.unit_id, mode)) or unit.cases
-        return LookAhead(cases, one, many if hasattr(kb, "query_many") else None, concurrency=self.concurrency)
+        key = (unit.unit.unit_id, mode)
+        return LookAhead(
+            self._order.get(key) or unit.cases,
+            one,
+            many if hasattr(kb, "query_many") else None,
+            concurrency=self.concurrency,
+            due=partial(self._due, *key) if self._due is not None else None,
+        )
 
     async def _judge(self, case: BenchmarkCase, outcome: Outcome) -> Judged:
         if outcome.response is None:

@@ -105,7 +105,23 @@ def read_journal(folder: Path, *, notice: Callable[[str], None] | None = None) -
         ReportError: the folder or a file cannot be read, or its files belong to different evaluations.
 
     """
-    header: JournalHeader | None = None
+    journals = read_journals(folder, notice=notice)
+    if len(journals) > 1:
+        differences = explain_difference(journals[0][0], journals[1][0], ignore=("selection",))
+        raise ReportError(f"{folder}: holds the journals of different evaluations: {'; '.join(differences)}")
+    return journals[0] if journals else (None, ())
+
+
+def read_journals(
+    folder: Path, *, notice: Callable[[str], None] | None = None
+) -> list[tuple[JournalHeader, tuple[EvaluationCaseResult, ...]]]:
+    """Do the same, for each evaluation that the folder holds: a resumed run that had to start anew leaves two.
+
+    Raises:
+        ReportError: the folder or a file cannot be read.
+
+    """
+    found: list[tuple[JournalHeader, dict[tuple[str, str, str], EvaluationCaseResult]]] = []
     best: dict[tuple[str, str, str], EvaluationCaseResult] = {}
     for place, line in _lines(folder):
         record = _parse(line)
@@ -116,11 +132,12 @@ def read_journal(folder: Path, *, notice: Callable[[str], None] | None = None) -
             key = (record.unit_id, record.case_id, record.mode)
             if key not in best or _RANK[record.status] < _RANK[best[key].status]:
                 best[key] = record
-        elif header is None:
-            header = record
-        elif differences := explain_difference(header, record, ignore=("selection",)):
-            raise ReportError(f"{place}: belongs to another evaluation than the files before: {'; '.join(differences)}")
-    return header, tuple(best[key] for key in sorted(best))
+        else:  # a header: what follows belongs to it
+            same = [one for header, one in found if not explain_difference(header, record, ignore=("selection",))]
+            best = same[0] if same else {}
+            if not same:
+                found.append((record, best))
+    return [(header, tuple(results[key] for key in sorted(results))) for header, results in found]
 
 
 def explain_difference(before: JournalHeader, now: JournalHeader, *, ignore: Collection[str] = ()) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Container, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
@@ -37,10 +37,15 @@ class LookAhead(Generic[T]):
         many: Callable[[Sequence[BenchmarkCase]], Awaitable[list[T]]] | None = None,
         *,
         concurrency: int = 8,
+        due: Callable[[], Container[str]] | None = None,
     ) -> None:
-        """Look ahead over ``cases``, which are in the order in which they will be asked for."""
+        """Look ahead over ``cases``, which are in the order in which they will be asked for.
+
+        ``due`` tells the ids of those that are sure to be asked for here, where others may get some of them.
+        """
         self._loop = asyncio.get_running_loop()
         self._cases, self._one, self._many, self._concurrency = cases, one, many, concurrency
+        self._due = due
         self._place = {case.case_id: place for place, case in enumerate(cases)}
         self._waiting: dict[int, Future[T]] = {}
         self._started: set[int] = set()
@@ -80,18 +85,20 @@ class LookAhead(Generic[T]):
             self._queue.popleft()[1].cancel()
 
     def _advance(self, place: int) -> None:
+        due = self._due() if self._due is not None else None
         if self._many is not None:
             end = (place // BATCH + 1) * BATCH
-            self._start_batch(self._many, range(place, end))
-            self._start_batch(self._many, range(end, end + BATCH))
+            self._start_batch(self._many, self._new(range(place, end), due))
+            self._start_batch(self._many, self._new(range(end, end + BATCH), due))
             return
-        self._queue.extend(self._new(range(place, place + WINDOW)))
+        self._queue.extend(self._new(range(place, place + WINDOW), due))
         while self._queue and len(self._tasks) < self._concurrency:
             self._run(self._work_off())
 
-    def _new(self, places: range) -> list[_Job[T]]:
-        """Make jobs of those places that were not started yet."""
-        new = {place: Future[T]() for place in places if place < len(self._cases) and place not in self._started}
+    def _new(self, places: range, due: Container[str] | None) -> list[_Job[T]]:
+        """Make jobs of those places that are due and were not started yet."""
+        known = (place for place in places if place < len(self._cases) and place not in self._started)
+        new = {place: Future[T]() for place in known if due is None or self._cases[place].case_id in due}
         self._started.update(new)
         self._waiting.update(new)
         return [(self._cases[place], future) for place, future in new.items()]
@@ -103,10 +110,11 @@ class LookAhead(Generic[T]):
             with _settling([future]) as settle:
                 settle([await self._one(case)])
 
-    def _start_batch(self, many: Callable[[Sequence[BenchmarkCase]], Awaitable[list[T]]], places: range) -> None:
-        new = self._new(places)
-        if new:
-            self._run(_work_batch(many, new))
+    def _start_batch(
+        self, many: Callable[[Sequence[BenchmarkCase]], Awaitable[list[T]]], jobs: Sequence[_Job[T]]
+    ) -> None:
+        if jobs:
+            self._run(_work_batch(many, jobs))
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

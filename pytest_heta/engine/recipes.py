@@ -11,6 +11,7 @@ from typing import Any
 from pytest_heta.calling import call
 from pytest_heta.errors import HetaError, RecipeError, UsageError
 from pytest_heta.integrations import as_recipe
+from pytest_heta.integrations.function import FunctionRecipe
 from pytest_heta.loading import describe_failure, load_object
 
 DEFAULT_ATTRIBUTE, SEARCH_ATTRIBUTE = "recipe", "search"
@@ -84,7 +85,9 @@ async def load_recipe(spec: RecipeSpec) -> LoadedRecipe:
         raise
     except Exception as failure:  # such as that of the user's __init__
         raise RecipeError(f"{where}: {describe_failure(failure, spec.path)}") from failure
-    return LoadedRecipe(recipe, str(getattr(recipe, "name", None) or spec.label), spec.path)
+    # All search functions are called much the same: such a recipe goes by its file.
+    named = None if isinstance(recipe, FunctionRecipe) else getattr(recipe, "name", None)
+    return LoadedRecipe(recipe, str(named or spec.label), spec.path)
 
 
 def _find(spec: RecipeSpec) -> Any:

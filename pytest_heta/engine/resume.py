@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from pytest_heta.engine.journal import JournalHeader, explain_difference, read_journal
+from pytest_heta.engine.journal import JournalHeader, explain_difference, read_journals
 from pytest_heta.records import EvaluationCaseResult, KnowledgeBaseReport
 
 ResultKey = tuple[str, str, str]
@@ -24,19 +24,19 @@ def finished_results(
     the cases does not matter. Where nothing can be taken over, or a line is torn, ``notice`` is told why.
 
     Raises:
-        ReportError: the journal cannot be read, or is that of several evaluations.
+        ReportError: the journal cannot be read.
     """
-    before, results = read_journal(folder, notice=notice)
-    if before is None:
+    journals = read_journals(folder, notice=notice)
+    if not journals:
         notice(f"{folder} holds no journal, so nothing can be resumed: everything is asked anew")
-        return {}
-    if differences := explain_difference(before, header, ignore=("selection",)):
-        notice(f"{folder} was another evaluation, so everything is asked anew: {'; '.join(differences)}")
-        return {}
+    differences = [explain_difference(before, header, ignore=("selection",)) for before, _ in journals]
+    if journals and all(differences):
+        notice(f"{folder} was another evaluation, so everything is asked anew: {'; '.join(differences[-1])}")
     return {
         (result.unit_id, result.case_id, result.mode): result
+        for (_, results), different in zip(journals, differences, strict=True)
         for result in results
-        if result.status == "finished" and result.error is None
+        if not different and result.status == "finished" and result.error is None
     }
 
 

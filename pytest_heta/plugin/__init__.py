@@ -124,7 +124,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if SESSION in session.config.stash:
         from pytest_heta.plugin.start import select_items
 
-        select_items(session.items)
+        select_items(session.config, session.items)
         session.config.stash[SESSION].items_are_collected()
 
 

@@ -112,13 +112,15 @@ class MarkedTests:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Show the case where an assertion about it failed."""
+        """Show the case where a test of it failed; the next try, or the next test, asks anew."""
         report = yield
         case = marked_case(item)
-        judged = case.stash.get(JUDGED, None) if case is not None else None
-        if case is not None and judged is not None and judged.outcome.response is not None and report.failed:
-            section = details.section_with_texts(case, case.planned.case, judged.outcome, judged.scores)
-            report.sections.append(section)
+        if case is not None and report.failed:
+            judged = case.stash.get(JUDGED, None)
+            if judged is not None and judged.outcome.response is not None:
+                section = details.section_with_texts(case, case.planned.case, judged.outcome, judged.scores)
+                report.sections.append(section)
+            forget(case.stash)
         return report
 
 

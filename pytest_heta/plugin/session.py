@@ -114,10 +114,11 @@ class HetaSession:
         self.workspace = _workspace(config)
         self.download = not option_value(config, "--heta-offline")
         self.shown_cases = frozenset(option_value(config, "--heta-show"))
+        self.notify = partial(_notify, config)
         self.loop = LoopThread(threads=max(16, self.settings.concurrency + 8))
         self._start_ns: int = worker_input(config)["heta_start_ns"]
         folder = self.settings.kb_cache
-        self._cache = KnowledgeBaseCache(folder, notice=_warn, session_start_ns=self._start_ns) if folder else None
+        self._cache = KnowledgeBaseCache(folder, notice=self.notify, session_start_ns=self._start_ns) if folder else None
         self._anchored: dict[Path, list[AnchoredEvaluation]] = {}
         self._marked: dict[EvaluationSpec, AnchoredEvaluation] = {}
         self._run_id: str = worker_input(config)["heta_run_id"]
@@ -202,7 +203,7 @@ class HetaSession:
         except ReportError as error:
             # The result still travels on its report; only a killed run would lose it.
             self._journals[prefix] = None
-            _warn(str(error))
+            self.notify(str(error))
 
     def stop(self) -> None:
         """Stop all queries: no item will ask for what they find."""
@@ -244,7 +245,8 @@ class HetaSession:
     def _take_over(self, prefix: str, anchored: AnchoredEvaluation) -> None:
         """Find what the resumed run has finished of an evaluation."""
         folder = self.run_folder(prefix)
-        anchored.finished = finished_results(folder, journal_header(anchored.evaluation), notice=_warn)
+        notice = (lambda _: None) if hasattr(self.config, "workerinput") else self.notify
+        anchored.finished = finished_results(folder, journal_header(anchored.evaluation), notice=notice)
         if anchored.finished:
             anchored.known_bases = read_bases(folder)
 
@@ -310,8 +312,11 @@ def _node_path(config: pytest.Config, anchor: Path) -> str:
     return Path(relpath(anchor, config.rootpath)).as_posix()
 
 
-def _warn(message: str) -> None:
-    warnings.warn(pytest.PytestWarning(message), stacklevel=2)
+def _notify(config: pytest.Config, message: str) -> None:
+    """Tell something in pytest's summary of warnings, past all filters: a notice must not become an error."""
+    warning = warnings.WarningMessage(pytest.PytestWarning(message), pytest.PytestWarning, __name__, 0)
+    arguments = {"warning_message": warning, "when": "config", "nodeid": "", "location": None}
+    config.hook.pytest_warning_recorded.call_historic(kwargs=arguments)
 
 
 def _settings(config: pytest.Config) -> RunnerConfig:

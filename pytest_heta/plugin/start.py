@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from pytest_heta.benchmarks.registry import known_benchmarks
 from pytest_heta.engine.evaluation import Evaluation
 from pytest_heta.errors import HetaError
+from pytest_heta.plugin.assigned import CaseKey, assigned_cases
 from pytest_heta.plugin.controller import Controller
 from pytest_heta.plugin.marker import MarkedTests, marked_case
 from pytest_heta.plugin.nodes import CaseItem
@@ -76,15 +78,22 @@ def load_everything(heta: HetaSession) -> None:
         raise pytest.UsageError(str(error)) from error
 
 
-def select_items(items: Sequence[pytest.Item]) -> None:
+def select_items(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
     """Tell each evaluation which of its cases will run, by unit and mode and in order."""
     order: dict[Evaluation, dict[tuple[str, str], dict[str, BenchmarkCase]]] = {}
-    for planned in filter(None, map(_asked, items)):
+    asked = [_asked(item) for item in items]
+    due = assigned_cases(config, [_key(planned) if planned else None for planned in asked])
+    for planned in filter(None, asked):
         mine = order.setdefault(planned.evaluation, {})
         # Several marked tests may be about one case, which is asked once for those that follow each other.
         mine.setdefault((planned.unit.unit.unit_id, planned.mode), {})[planned.case.case_id] = planned.case
     for evaluation, selected in order.items():
-        evaluation.select({key: list(cases.values()) for key, cases in selected.items()})
+        cases_by_key = {key: list(cases.values()) for key, cases in selected.items()}
+        evaluation.select(cases_by_key, due and partial(due, evaluation))
+
+
+def _key(planned: PlannedCase) -> CaseKey:
+    return planned.evaluation, planned.unit.unit.unit_id, planned.mode, planned.case.case_id
 
 
 def _asked(item: pytest.Item) -> PlannedCase | None:

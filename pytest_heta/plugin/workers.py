@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_heta.errors import HetaError
 from pytest_heta.plugin.identity import worker_input
 
 if TYPE_CHECKING:
@@ -35,7 +36,10 @@ class WorkerListener:
 
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker which run it belongs to."""
-        node.workerinput.update(worker_input(self._config))
+        try:
+            node.workerinput.update(worker_input(self._config))
+        except HetaError as error:
+            raise pytest.UsageError(str(error)) from error
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
         """Schedule by affinity where the options name what to evaluate, unless the user says how to distribute."""

@@ -211,7 +211,7 @@ def test_files_of_different_evaluations(tmp_path: Path) -> None:
     write(tmp_path, "b", result("2"), header=HEADER.model_copy(update={"selection": {"limit": 20}}))
     assert len(read_journal(tmp_path)[1]) == 2
     write(tmp_path, "c", header=HEADER.model_copy(update={"recipe_fingerprint": "f2"}))
-    with pytest.raises(ReportError, match=r"c\.1\.journal\.jsonl:1: .*recipe fingerprint: 'f1' before, 'f2' now"):
+    with pytest.raises(ReportError, match=r"different evaluations: recipe fingerprint: 'f1' before, 'f2' now"):
         read_journal(tmp_path)
 
 

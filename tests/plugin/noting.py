@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -98,10 +99,7 @@ def write_noting(project: Project, *, units: int = 1, cases: int = 30, recipe: s
     _write_lines(  # with a document of its own: units that have the same documents share a knowledge base
         project,
         "run_units",
-        (
-            {"unit_id": unit, "case_ids": group, "document_ids": [*documents[:4], unit]}
-            for unit, group in names.items()
-        ),
+        ({"unit_id": unit, "case_ids": group, "document_ids": [*documents[:4], unit]} for unit, group in names.items()),
     )
     project.write("many/benchmark.json", json.dumps({"evaluators": ["beir_ndcg@1", "beir_mrr@3"]}))
     project.write("r.py", NOTING + recipe)
@@ -139,10 +137,13 @@ def at_once(project: Project) -> int:
     return most
 
 
-def started(project: Project, *args: str) -> Any:
-    """Start a run in a process group of its own, which can be sent signals."""
+def started(project: Project, *args: str) -> subprocess.Popen[bytes]:
+    """Start a run in a process group of its own, which can be sent signals; it writes to ``output.txt``."""
     command = [sys.executable, "-m", "pytest", "-p", "heta", *project.spread, *EVALUATION, *args]
-    return project.pytester.popen([*command], start_new_session=True)
+    with (project.path / "output.txt").open("wb") as output:
+        return subprocess.Popen(
+            command, cwd=project.path, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
 
 
 def ran(result: pytest.RunResult) -> str:

@@ -171,3 +171,15 @@ def test_a_broken_baseline_fails_the_run(project: Project) -> None:
     assert result.ret == 1
     assert str(Path(project.path, "base.json")) in clean(result)
     assert len(project.report().cases) == 4
+
+
+def test_each_evaluation_has_a_baseline_of_its_own(spread: Project) -> None:
+    """Two recipes in one run are written to, and compared with, two files."""
+    spread.write("s.py", ALL_RIGHT)
+    assert spread.evaluate("--heta-recipe=s.py", BASE, UPDATE).ret == 0
+    assert sorted(path.name for path in spread.path.glob("base*.json")) == [
+        "base-beir_data-r.json",
+        "base-beir_data-s.json",
+    ]
+    spread.write("s.py", SEARCH)
+    spread.evaluate("--heta-recipe=s.py", BASE, "--heta-max-drop=ndcg@1=0.1").assert_outcomes(passed=8 + 1, failed=1)

@@ -92,7 +92,7 @@ def test_a_case_can_be_shown_in_full(spread: Project) -> None:
     clean(result)
     result.stdout.fnmatch_lines(
         [
-            "*heta: case q2 of beir_data with search*",
+            "*heta: case q2 of beir_data with *",
             "case q2 (search, unit corpus)",
             "  query: pears",
             "  gold: d2 (grade 1, rank 2)",
@@ -100,7 +100,7 @@ def test_a_case_can_be_shown_in_full(spread: Project) -> None:
             "         all about d1 all about d1*",
             "     2     1.0000 * d2",
             "         all about d2 all about d2*",
-            "*heta: case GS/2016 x of beir_data with search*",
+            "*heta: case GS/2016 x of beir_data with *",
         ]
     )
     texts = {case.case_id: {hit.text is not None for hit in case.hits} for case in spread.report().cases}

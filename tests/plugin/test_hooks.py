@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.plugin.project import EVALUATION, QUERIES, Project, clean, node
 
 FAMILY = """
 from pytest_heta import BeirBenchmark
 
 def made(variant, *, split, options, root, download):
-    return BeirBenchmark(dataset=variant, split=split or "test", data_dir=root / "data")
+    return BeirBenchmark(dataset=variant, split=split or "test", data_root=root / "data")
 
 def pytest_heta_benchmarks(config):
     return {"mine": made}
@@ -37,7 +39,7 @@ def pytest_heta_check_case(config, case, response, scores, thresholds):
 """
 
 CHECK_REPORT = """
-from pytest_heta import GateResult
+from pytest_heta.records import GateResult
 
 def pytest_heta_check_report(config, report):
     empty = sum(not case.hits for case in report.cases)
@@ -117,10 +119,10 @@ def test_failed_gates_are_annotated_for_github(spread: Project) -> None:
     assert not [line for line in spread.evaluate(*args).outlines if line.startswith("::")]
 
 
-def test_the_step_summary_gets_the_report(spread: Project) -> None:
+def test_the_step_summary_gets_the_report(spread: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where GitHub names a file for it, the report is appended in Markdown, after what is there."""
     summary = spread.write("summary.md", "before\n")
-    spread.pytester._monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     spread.evaluate("--heta-min=ndcg@1=0.6")
     text = summary.read_text()
     assert text.startswith("before\n")
@@ -129,9 +131,9 @@ def test_the_step_summary_gets_the_report(spread: Project) -> None:
     assert text.count("| ndcg") >= 1
 
 
-def test_a_step_summary_that_cannot_be_written_fails_the_run(project: Project) -> None:
+def test_a_step_summary_that_cannot_be_written_fails_the_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is named in one line, and the report is kept."""
-    project.pytester._monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path))
     result = project.evaluate()
     assert result.ret == 1
     assert clean(result).count(f"heta: {project.path}") == 1

@@ -216,3 +216,24 @@ def test_marks_of_the_same_and_of_other_benchmarks(spread: Project) -> None:
         "@more\ndef test_three(heta_case): assert heta_case.query == 'kiwis'\n",
     )
     spread.run().assert_outcomes(passed=5)
+
+
+def test_after_a_failure_a_case_is_asked_anew(project: Project) -> None:
+    """A response that a test has failed on is not kept for the next test of the case."""
+    project.write(
+        "r.py",
+        "seen = set()\n"
+        "def search(query, top_k):\n"
+        "    if query not in seen:\n"
+        "        seen.add(query)\n"
+        "        raise RuntimeError('not yet')\n"
+        "    return ['d1']\n",
+    )
+    project.write(
+        "test_own.py",
+        "import pytest\n"
+        "pytestmark = pytest.mark.heta(benchmark='data', recipe='r.py', limit=1)\n"
+        "def test_one(heta_response): pass\n"
+        "def test_two(heta_response): pass\n",
+    )
+    project.run().assert_outcomes(passed=1, errors=1)

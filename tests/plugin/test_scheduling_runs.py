@@ -23,14 +23,16 @@ def run(project: Project, *args: str) -> pytest.RunResult:
     return result
 
 
-@pytest.mark.parametrize("dist", ["", "load", "worksteal", "loadscope", "loadfile"])
-def test_eight_workers_build_each_of_six_knowledge_bases_once(project: Project, dist: str) -> None:
-    """However the items are distributed, and whoever needs one while another worker builds it."""
+@pytest.mark.parametrize(("count", "dist"), [(8, ""), (8, "load"), (4, "worksteal"), (4, "loadscope"), (4, "loadfile")])
+def test_workers_build_each_of_six_knowledge_bases_once(project: Project, count: int, dist: str) -> None:
+    """However the items are distributed, and whoever needs one while another builds it; none asks another's cases."""
     ids = write_noting(project, units=6, cases=20)
-    project.spread = workers(8)
+    project.spread = workers(count)
     run(project, *([f"--dist={dist}"] if dist else [])).assert_outcomes(passed=120)
     assert sorted(noted(project, "build")) == [f"many-r-u{unit}" for unit in range(6)]
-    assert sorted(noted(project, "ask")) == sorted(ids)
+    asked = noted(project, "ask")
+    # What is stolen from a worker may have been asked before.
+    assert sorted(set(asked) if dist == "worksteal" else asked) == sorted(ids)
     assert sorted(noted(project, "open")) == sorted(noted(project, "close"))
     assert [result.case_id for result in project.report().cases] == ids
 
@@ -54,7 +56,7 @@ def test_several_workers_help_with_a_big_unit(project: Project) -> None:
     run(project).assert_outcomes(passed=120)
     asked = [pid for kind, _, pid in notes(project) if kind == "ask"]
     assert len(set(asked)) == 3
-    assert noted(project, "build") == ["many-r-u0"]
+    assert noted(project, "build") == ["many-r"]
 
 
 def test_the_users_other_tests_run_beside_the_cases(project: Project) -> None:
