@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from pytest_heta.errors import RecipeError
+
+_WAITS: ContextVar[list[float] | None] = ContextVar("waits", default=None)
 
 
 async def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -44,6 +48,24 @@ def _returned(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any
     except StopIteration as error:
         # No future can hold a StopIteration: whoever waits for it would wait for ever.
         raise RuntimeError(f"StopIteration: {error}") from error
+
+
+@contextmanager
+def counting_waits() -> Iterator[list[float]]:
+    """Collect the seconds that are noted, inside the block, as waits that a recipe imposes on itself."""
+    waits: list[float] = []
+    token = _WAITS.set(waits)
+    try:
+        yield waits
+    finally:
+        _WAITS.reset(token)
+
+
+def note_wait(seconds: float) -> None:
+    """Note a wait for a turn, such as one under a rate limit, which is no part of a query's latency."""
+    waits = _WAITS.get()
+    if waits is not None:
+        waits.append(seconds)
 
 
 async def close(thing: Any) -> None:

@@ -33,6 +33,7 @@ PUBLIC = [
     "EvaluationReport",
     "EvaluationScore",
     "EvidenceRecallAtK",
+    "GateResult",
     "HetaError",
     "JsonlBenchmark",
     "KnowledgeBaseProtocol",

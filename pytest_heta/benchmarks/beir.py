@@ -178,6 +178,7 @@ class BeirBenchmark:
             case_id=original,
             query=text,
             expected=BenchmarkExpected(evidence=evidence, metadata=counts),
+            labels={key: value for key, value in (metadata or {}).items() if isinstance(value, str | int | bool)},
             metadata={"query_metadata": metadata} if metadata else {},
         )
 

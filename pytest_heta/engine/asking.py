@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_heta.calling import call
+from pytest_heta.calling import call, counting_waits
 from pytest_heta.engine.config import RunnerConfig
 from pytest_heta.engine.depth import Depth
 from pytest_heta.engine.responses import as_response
@@ -48,12 +48,15 @@ class Asker:
         async with self._slots:
             asked_at, started = time.time(), time.perf_counter()
             response, error, shallow = None, None, False
-            try:
-                response = await self._once(kb, case, mode, self.depth.top_k)
-                response, shallow = await self._deepen(kb, case, mode, response)
-            except AttemptsFailed as failed:
-                response, error = None, failed.record()
-            return Outcome(response, error, asked_at, (time.perf_counter() - started) * 1000, shallow=shallow)
+            with counting_waits() as waits:
+                try:
+                    response = await self._once(kb, case, mode, self.depth.top_k)
+                    response, shallow = await self._deepen(kb, case, mode, response)
+                except AttemptsFailed as failed:
+                    response, error = None, failed.record()
+            waited = sum(waits)
+            latency_ms = (time.perf_counter() - started - waited) * 1000
+            return Outcome(response, error, asked_at + waited, latency_ms, shallow=shallow)
 
     async def ask_many(self, kb: Any, cases: Sequence[BenchmarkCase], mode: str) -> list[Outcome]:
         """Ask a batch; where the batch fails, each query on its own, so that each error finds its case."""

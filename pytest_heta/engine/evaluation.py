@@ -22,7 +22,6 @@ from pytest_heta.integrations import as_evaluator
 from pytest_heta.protocols import BenchmarkEvaluatorProtocol, ProgressCallback
 from pytest_heta.records import BenchmarkCase, EvaluationCaseResult, EvaluationError, EvaluationScore, QueryResponse
 
-
 Due = Callable[[str, str], Container[str]]
 """From a unit id and a mode to ids of cases."""
 

@@ -77,9 +77,7 @@ class RagRecipe:
         progress: ProgressCallback | None = None,
     ) -> RagKnowledgeBase:
         """Build the retriever's knowledge base."""
-        kb = await call(
-            self._retriever.build, name=name, objects=objects, source_keys=source_keys, progress=progress
-        )
+        kb = await call(self._retriever.build, name=name, objects=objects, source_keys=source_keys, progress=progress)
         return self._answering(kb)
 
     async def _load(self, directory: Path, *, name: str) -> RagKnowledgeBase:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from pytest_heta.calling import note_wait
 from pytest_heta.errors import QueryError
 
 RETRYABLE_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -26,7 +27,9 @@ class Pace:
         """Wait for a turn."""
         start = max(time.monotonic(), self._next)
         self._next = start + self._interval
-        await asyncio.sleep(max(0.0, start - time.monotonic()))
+        wait = max(0.0, start - time.monotonic())
+        note_wait(wait)
+        await asyncio.sleep(wait)
 
 
 class JsonService:

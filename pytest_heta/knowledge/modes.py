@@ -116,7 +116,9 @@ class Vectors:
         """Open what the builder wrote."""
         from pytest_heta.knowledge.vector import VectorIndex
 
-        return VectorIndex(self.embedder, directory)
+        index = VectorIndex(self.embedder, directory)
+        self.embedder.embed_queries(["warm"])  # so that loading the model is no part of the first query's latency
+        return index
 
     def declaration(self) -> dict[str, Any]:
         """Return the configuration, as JSON."""

@@ -104,9 +104,11 @@ class Controller:
             terminalreporter.write_line(annotation)
 
     def pytest_report_header(self) -> list[str]:
-        """Say, before the run, what its cases are too few to find."""
+        """Say, before the run, what is taken over from another, and what its cases are too few to find."""
         evaluations = list(self._heta.all_anchored())
-        return [
+        taken = sum(len(anchored.finished) for anchored in evaluations)
+        resumed = [f"heta: goes on with run {self._heta.run_id}, {taken} results are taken over"] if taken else []
+        return resumed + [
             f"heta: {line}"
             for anchored in evaluations
             for line in self._baselines.foresee(anchored, self._baseline_of(anchored, several=len(evaluations) > 1))

@@ -10,13 +10,23 @@ import pytest
 from pytest_heta.records import GateResult
 
 
+class GateReport(pytest.TestReport):
+    """The report of a gate, headed by its id."""
+
+    @property
+    def head_line(self) -> str:
+        """What stands above the reason of a failure."""
+        return self.nodeid.split("::", 1)[1]
+
+
 def report_gates(session: pytest.Session, prefix: str, gates: Sequence[GateResult]) -> None:
     """Report each gate as an item ``{prefix}::gates::{gate}`` would be, and fail the session where one failed."""
     for gate in gates:
         nodeid = f"{prefix}::gates::{gate.name}"
         session.testscollected += 1
         hook = session.config.hook
-        location = (prefix.split("::", 1)[0], None, nodeid.split("::", 1)[1])
+        # Without a name in it: under -v pytest would take the dots in that of a gate for the dots of a module.
+        location = (prefix.split("::", 1)[0], None, "")
         hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
         for when in ("setup", "call", "teardown"):
             hook.pytest_runtest_logreport(report=_report(nodeid, location, gate, when))
@@ -29,7 +39,7 @@ def _report(
     nodeid: str, location: tuple[str, int | None, str], gate: GateResult, when: Literal["setup", "call", "teardown"]
 ) -> pytest.TestReport:
     failed = when == "call" and not gate.passed
-    return pytest.TestReport(
+    return GateReport(
         nodeid=nodeid,
         location=location,
         keywords={},

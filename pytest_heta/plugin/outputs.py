@@ -45,11 +45,16 @@ class Outputs:
         files: list[str] = []
         for path in (run_folder / "report.json", *asked):
             try:
-                files += map(str, write_report_file(path, report, others=others))
+                files += map(self._shown, write_report_file(path, report, others=others))
             except HetaError as error:
                 self.problems.append(f"heta: {error}")
         self._append_summary(report, others, files)
         return files
+
+    def _shown(self, path: Path) -> str:
+        """Return a path as one would write it here."""
+        here = self._config.invocation_params.dir
+        return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
     def annotations(self, reports: Sequence[EvaluationReport]) -> list[str]:
         """Return a line for each failed gate that GitHub shows beside the change, where that was asked for."""

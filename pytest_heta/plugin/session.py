@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +25,7 @@ from pytest_heta.engine.plan import PlannedUnit, make_plan
 from pytest_heta.engine.recipes import load_recipe
 from pytest_heta.engine.resume import ResultKey, finished_results, read_bases, write_bases
 from pytest_heta.engine.shard import PLAN, SHARD, Shard, plan_ids
-from pytest_heta.errors import ReportError, UsageError
+from pytest_heta.errors import HetaError, UsageError
 from pytest_heta.locations import default_cache_dir, kb_cache_dir
 from pytest_heta.plugin.identity import resumes, runs_folder, worker_input
 from pytest_heta.plugin.names import node_names
@@ -40,6 +41,8 @@ from pytest_heta.reports.recording import read_recording
 from pytest_heta.reports.replay import ReplaySource
 from pytest_heta.reports.slices import check_slices
 from pytest_heta.reports.thresholds import Threshold
+
+_HUB_OFFLINE = "HF_HUB_OFFLINE"
 
 Receiver = Callable[[str, str, list[KnowledgeBaseReport]], None]
 """Takes a node id, its result in JSON, and news of knowledge bases."""
@@ -113,15 +116,19 @@ class HetaSession:
         self.settings = _settings(config)
         self.workspace = _workspace(config)
         self.download = not option_value(config, "--heta-offline")
+        if not self.download:
+            _keep_hub_offline(config)
         self.shown_cases = frozenset(option_value(config, "--heta-show"))
         self.notify = partial(_notify, config)
         self.loop = LoopThread(threads=max(16, self.settings.concurrency + 8))
         self._start_ns: int = worker_input(config)["heta_start_ns"]
         folder = self.settings.kb_cache
-        self._cache = KnowledgeBaseCache(folder, notice=self.notify, session_start_ns=self._start_ns) if folder else None
+        self._cache = (
+            KnowledgeBaseCache(folder, notice=self.notify, session_start_ns=self._start_ns) if folder else None
+        )
         self._anchored: dict[Path, list[AnchoredEvaluation]] = {}
         self._marked: dict[EvaluationSpec, AnchoredEvaluation] = {}
-        self._run_id: str = worker_input(config)["heta_run_id"]
+        self.run_id: str = worker_input(config)["heta_run_id"]
         self._resumes = resumes(config)
         self._replay = _folder(config, option_value(config, "--heta-replay"))
         shard = option_value(config, "--heta-shard")
@@ -183,7 +190,7 @@ class HetaSession:
 
     def run_folder(self, prefix: str) -> Path:
         """Return the folder in which this run keeps what belongs to one benchmark node."""
-        return runs_folder(self.config) / self._run_id / node_names([prefix])[prefix]
+        return runs_folder(self.config) / self.run_id / node_names([prefix])[prefix]
 
     def journal(
         self, prefix: str, anchored: AnchoredEvaluation, line: str, news: Sequence[KnowledgeBaseReport]
@@ -200,7 +207,7 @@ class HetaSession:
                 if news:
                     write_bases(self.run_folder(prefix), self._writer, news)
                 writer.write(line)
-        except ReportError as error:
+        except HetaError as error:
             # The result still travels on its report; only a killed run would lose it.
             self._journals[prefix] = None
             self.notify(str(error))
@@ -310,6 +317,13 @@ def benchmark_families(config: pytest.Config) -> dict[str, Family]:
 def _node_path(config: pytest.Config, anchor: Path) -> str:
     """Return what stands for a file at the beginning of node ids."""
     return Path(relpath(anchor, config.rootpath)).as_posix()
+
+
+def _keep_hub_offline(config: pytest.Config) -> None:
+    """Have recipes that fetch models keep to ``--heta-offline``, as far as they use the Hugging Face Hub."""
+    if _HUB_OFFLINE not in os.environ:
+        os.environ[_HUB_OFFLINE] = "1"
+        config.add_cleanup(partial(os.environ.__delitem__, _HUB_OFFLINE))
 
 
 def _notify(config: pytest.Config, message: str) -> None:
