@@ -47,7 +47,9 @@ def main() -> None:
             taken = run(command, folder)
             queried = asked_seconds(folder / "out.json")
             sequential = sequential or queried
-            print(f"{setting:20} queries {queried:5.2f} s, 1/{sequential / queried:.1f} of the first; whole run {taken}")
+            print(
+                f"{setting:20} queries {queried:5.2f} s, 1/{sequential / queried:.1f} of the first; whole run {taken}"
+            )
 
 
 def asked_seconds(report: Path) -> float:

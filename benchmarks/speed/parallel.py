@@ -2,8 +2,9 @@
 
     python -m benchmarks.speed.parallel [--workers 2] [--recipe recipes/vector.py]
 
-Shows times, how many knowledge bases were built, and whether the scores of all cases are the same. Needs the test data
-(HETA_TEST_DATA): ``beir/scifact.zip`` and ``beir/hotpotqa-slice``, a folder in BEIR layout; what is missing is left out.
+Shows times, how many knowledge bases were built, and whether the scores of all cases are the same. Needs the test
+data (HETA_TEST_DATA): ``beir/scifact.zip`` and ``beir/hotpotqa-slice``, a folder in BEIR layout; what is missing is
+left out.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def main() -> None:
 def measure(source: Path, recipe: Path, workers: int, folder: Path) -> None:
     """Measure one benchmark; each of the two ways has a cache of its own."""
     shutil.copy(recipe, folder)
-    found = []
+    found: list[dict[str, Any]] = []
     for way, arguments in (("no xdist", ()), (f"-n {workers}", (f"-n{workers}",))):
         cache = folder / f"cache{len(found)}"
         (cache / "beir").mkdir(parents=True)

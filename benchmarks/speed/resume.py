@@ -66,7 +66,7 @@ def kill_and_resume(command: list[str | Path], folder: Path, wall: float, expect
     """Kill a run somewhere within its time, go on with it, and tell how it went."""
     shutil.rmtree(folder / ".heta", ignore_errors=True)
     (folder / "asked.txt").unlink(missing_ok=True)
-    moment = random.uniform(wall / 3, wall)
+    moment = random.uniform(wall / 2, wall)
     with (folder / "killed.txt").open("wb") as output:
         arguments = [str(part) for part in command]
         process = subprocess.Popen(arguments, cwd=folder, stdout=output, stderr=output, start_new_session=True)

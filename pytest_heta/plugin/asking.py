@@ -9,10 +9,11 @@ import pytest
 from pytest_heta.engine.evaluation import Judged
 from pytest_heta.engine.retry import evaluation_error
 from pytest_heta.errors import HetaError
-from pytest_heta.plugin.check import ASKED, ERROR, JUDGED
+from pytest_heta.plugin.check import ASKED, ERROR, JUDGED, Given
 from pytest_heta.records import BenchmarkCase, EvaluationError, EvaluationScore, QueryResponse
 
 if TYPE_CHECKING:
+    from pytest_heta.plugin.nodes import CaseItem
     from pytest_heta.plugin.running import RunningCase
 
 
@@ -38,6 +39,16 @@ def knowledge_base(running: RunningCase) -> Any:
         raise BuildFailed(evaluation_error(error)) from None
     finally:
         running.heta.progress.clear()
+
+
+def plain_case(item: CaseItem) -> Given:
+    """Return the response and the scores of a case, as the fixtures would give them."""
+    case, unit, anchored = item.planned.case, item.unit, item.anchored
+    if anchored.current is None or anchored.current[0] is not unit:
+        anchored.current = None
+        anchored.current = (unit, knowledge_base(item))
+    answered = response(item, case, anchored.current[1])
+    return answered, scores(item, case, answered)
 
 
 def response(running: RunningCase, case: BenchmarkCase, kb: Any) -> QueryResponse:

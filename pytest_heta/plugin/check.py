@@ -26,6 +26,9 @@ JUDGED: pytest.StashKey[Judged] = pytest.StashKey()
 ERROR: pytest.StashKey[EvaluationError] = pytest.StashKey()
 RESULT: pytest.StashKey[EvaluationCaseResult] = pytest.StashKey()
 
+Given = tuple[QueryResponse, dict[str, EvaluationScore]]
+GIVEN: pytest.StashKey[Given] = pytest.StashKey()
+
 
 class CaseFailed(Exception):
     """A case missed its thresholds, or an evaluator failed on it; one line each. ``section`` shows the case."""
@@ -42,7 +45,18 @@ def check_heta_case(
     heta_scores: dict[str, EvaluationScore],
 ) -> None:
     """Record what the fixtures give, and fail where a threshold of the case is missed."""
+    _check(cast("CaseItem", running_case()), heta_case, heta_response, heta_scores)
+
+
+def check_plain_case() -> None:
+    """Do the same with what ``plain_case`` gave."""
     item = cast("CaseItem", running_case())
+    _check(item, item.planned.case, *item.stash[GIVEN])
+
+
+def _check(
+    item: CaseItem, heta_case: BenchmarkCase, heta_response: QueryResponse, heta_scores: dict[str, EvaluationScore]
+) -> None:
     error, outcome = item.stash.get(ERROR, None), _outcome(item, heta_response)
     result = finished_result(
         item.planned.unit.unit.unit_id,

@@ -43,3 +43,6 @@ def heta_scores(heta_case: BenchmarkCase, heta_response: QueryResponse) -> dict[
     from pytest_heta.plugin.asking import scores
 
     return scores(running_case(), heta_case, heta_response)
+
+
+FIXTURES = ("heta_case", "heta_kb", "heta_response", "heta_scores")

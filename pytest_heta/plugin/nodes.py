@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from pytest_heta.errors import HetaError
-from pytest_heta.plugin.check import CaseFailed, check_heta_case, check_recorded_case
+from pytest_heta.plugin.asking import plain_case
+from pytest_heta.plugin.check import GIVEN, CaseFailed, check_heta_case, check_plain_case, check_recorded_case
+from pytest_heta.plugin.fixtures import FIXTURES
 from pytest_heta.plugin.running import begin, end
 from pytest_heta.plugin.session import AnchoredEvaluation, HetaSession, PlannedCase
 from pytest_heta.records import EvaluationCaseResult
@@ -69,19 +71,31 @@ class UnitNode(pytest.Class):
 
     def collect(self) -> Iterable[pytest.Item]:
         """Return the cases."""
+        checks = self._checks()
+        shared: dict[Callable[..., None], Any] = {}
         items: list[CaseItem] = []
         with collector_paused():
             for name, planned in self.items.items():
-                check, shared = self._check(planned), {}
-                if items and items[0].check is check:
-                    # What pytest finds out about the fixtures of one is true of all, as it is among parameters.
-                    shared = {"fixtureinfo": getattr(items[0], "_fixtureinfo", None)}
-                items.append(CaseItem.from_parent(self, name=name, check=check, unit=self, planned=planned, **shared))
+                check = checks[recorded(self.benchmark.anchored, planned) is not None]
+                # What pytest finds out about the fixtures of one is true of all, as it is among parameters.
+                item = self._item(name, planned, check, fixtureinfo=shared.get(check))
+                shared.setdefault(check, getattr(item, "_fixtureinfo", None))
+                items.append(item)
         return items
 
-    def _check(self, planned: PlannedCase) -> Callable[..., None]:
-        """A case that a resumed run has finished needs no fixtures: nothing is built or asked for it."""
-        return check_heta_case if recorded(self.benchmark.anchored, planned) is None else check_recorded_case
+    def _checks(self) -> tuple[Callable[..., None], Callable[..., None]]:
+        """Return what to run for a case, and for one that a resumed run has finished.
+
+        Where nobody overrides our fixtures a case does without them, which halves what the plugin adds to each.
+        """
+        name, planned = next(iter(self.items.items()))
+        example = self._item(name, planned, check_heta_case)
+        known = getattr(getattr(example, "_fixtureinfo", None), "name2fixturedefs", {})
+        ours = all(len(known.get(fixture, ())) == 1 for fixture in FIXTURES)
+        return (check_plain_case if ours else check_heta_case), check_recorded_case
+
+    def _item(self, name: str, planned: PlannedCase, check: Callable[..., None], **kwargs: Any) -> CaseItem:
+        return CaseItem.from_parent(self, name=name, check=check, unit=self, planned=planned, **kwargs)
 
 
 def recorded(anchored: AnchoredEvaluation, planned: PlannedCase) -> EvaluationCaseResult | None:
@@ -109,9 +123,11 @@ class CaseItem(pytest.Function):
         return type(super().id).parse(self.nodeid)
 
     def setup(self) -> None:
-        """Make this the running item, then set the fixtures up."""
+        """Make this the running item, then set the fixtures up, and what they would give where they are not needed."""
         begin(self)
         super().setup()
+        if self.check is check_plain_case:
+            self.stash[GIVEN] = plain_case(self)
 
     def teardown(self) -> None:
         """Stop being the running item."""

@@ -9,7 +9,7 @@ import pytest
 from pytest_heta.engine.retry import evaluation_error
 from pytest_heta.engine.scoring import errored_result, not_run_result
 from pytest_heta.plugin.asking import BuildFailed
-from pytest_heta.plugin.check import ASKED, ERROR, JUDGED, RESULT, CaseFailed
+from pytest_heta.plugin.check import ASKED, ERROR, GIVEN, JUDGED, RESULT, CaseFailed
 from pytest_heta.records import EvaluationCaseResult, EvaluationError, KnowledgeBaseReport
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _error(item: CaseItem, call: pytest.CallInfo[Any]) -> EvaluationError:
 
 def forget(stash: pytest.Stash) -> None:
     """Let go of what the fixtures found: items live until the end of the session and may be run again."""
-    keys: tuple[pytest.StashKey[Any], ...] = (ASKED, JUDGED, ERROR, RESULT)
+    keys: tuple[pytest.StashKey[Any], ...] = (ASKED, JUDGED, ERROR, RESULT, GIVEN)
     for key in keys:
         if key in stash:
             del stash[key]

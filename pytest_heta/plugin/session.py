@@ -63,7 +63,8 @@ class AnchoredEvaluation:
     """An evaluation below its anchor file: its node's name, its thresholds, and its items by unit and by name.
 
     ``name`` is unique below the anchor; the names of units, and of the items of a unit, are as in node ids. ``facts``
-    go into the report's metadata. ``finished`` and ``known_bases`` are what a resumed run has left.
+    go into the report's metadata. ``finished`` and ``known_bases`` are what a resumed run has left. ``current`` is
+    the node of the unit whose items run now, with its knowledge base.
     """
 
     name: str
@@ -78,6 +79,7 @@ class AnchoredEvaluation:
     finished: dict[ResultKey, EvaluationCaseResult] = field(default_factory=dict)
     known_bases: list[KnowledgeBaseReport] = field(default_factory=list)
     units: dict[str, dict[str, PlannedCase]] = field(default_factory=dict)
+    current: tuple[Any, Any] | None = None
 
     def __post_init__(self) -> None:
         plan = self.evaluation.plan

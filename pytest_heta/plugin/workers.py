@@ -16,6 +16,7 @@ from pytest_heta.errors import HetaError
 from pytest_heta.plugin.identity import worker_input
 
 if TYPE_CHECKING:
+    from pytest_heta.plugin.affinity import Affinity
     from pytest_heta.plugin.controller import Controller
 
 SUITE_SUFFIX = ".heta.toml"
@@ -42,19 +43,20 @@ class WorkerListener:
             raise pytest.UsageError(str(error)) from error
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
-        """Schedule by affinity where the options name what to evaluate, unless the user says how to distribute."""
-        if self._controller is None or _distribution_is_chosen(config):
+        """Schedule by affinity where arguments name what to evaluate, unless the user says how to distribute."""
+        named = self._controller is not None or any(map(_in_suite, config.args))
+        if not named or _distribution_is_chosen(config):
             return None
         from pytest_heta.plugin.scheduling import AffinityScheduling
 
-        return AffinityScheduling(config, log, self._controller.affinity_of)
+        return AffinityScheduling(config, log, self._affinity_of)
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """Note what was selected; all workers collect the same."""
         if self._selected:
             return
         self._selected = True
-        if any(nodeid.partition("::")[0].endswith(SUITE_SUFFIX) for nodeid in ids):
+        if any(map(_in_suite, ids)):
             self._start_late()
         if self._controller is not None:
             self._controller.select(ids)
@@ -69,11 +71,18 @@ class WorkerListener:
         if found is not None:
             self._controller.receive(report.nodeid, *found)
 
+    def _affinity_of(self, nodeid: str) -> Affinity | None:
+        return None if self._controller is None else self._controller.affinity_of(nodeid)
+
     def _start_late(self) -> None:
         try:
             self._start(self._config)
         except pytest.UsageError as error:
             pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
+
+
+def _in_suite(nodeid: str) -> bool:
+    return nodeid.partition("::")[0].endswith(SUITE_SUFFIX)
 
 
 def _distribution_is_chosen(config: pytest.Config) -> bool:

@@ -256,3 +256,24 @@ def test_an_error_is_never_ready() -> None:
             loop.run(asked())
     finally:
         loop.close()
+
+
+def test_what_others_will_ask_for_is_left_to_them() -> None:
+    """Only cases that are due are worked ahead, one by one or in batches; what is asked for all the same is worked."""
+
+    async def ask(batches: bool) -> None:
+        worker, all_cases = Worker(), cases(100)
+        due = {"c0", "c1", "c4"}
+        ahead = LookAhead(all_cases, worker.one, worker.many if batches else None, due=lambda: due)
+        await ahead.outcome("c0")
+        await quiet()
+        assert worker.done == ["c0", "c1", "c4"]
+        due.add("c6")
+        assert ahead.ready("c1") == "answer c1"
+        await quiet()
+        assert worker.done == ["c0", "c1", "c4", "c6"]
+        assert await ahead.outcome("c99") == "answer c99"
+        assert worker.done == ["c0", "c1", "c4", "c6", "c99"]
+
+    for batches in (False, True):
+        asyncio.run(ask(batches))

@@ -107,12 +107,12 @@ def torn(project: Project) -> Path:
 
 
 def test_a_torn_line_costs_one_case(spread: Project) -> None:
-    """It is told, and that case is asked again."""
+    """It is told, even where warnings are errors, and that case is asked again."""
     ids = write_noting(spread)
     others, spread.spread = spread.spread, ALONE
     journal = torn(spread)
     spread.spread = others
-    result = run(spread, "--heta-resume")
+    result = run(spread, "--heta-resume", "-Werror")
     result.assert_outcomes(passed=30)
     assert result.parseoutcomes()["warnings"] == 1
     assert noted(spread, "ask") == ids[-1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +15,7 @@ A, B, C = Affinity("a", True), Affinity("b", True), Affinity("c", True)
 LONELY = Affinity("lonely", False)
 
 
-def chunks(affinities: list[Affinity | None], workers: int) -> list[tuple[Affinity | None, list[int]]]:
+def chunks(affinities: Sequence[Affinity | None], workers: int) -> list[tuple[Affinity | None, list[int]]]:
     """Divide, and list each chunk with its affinity."""
     return [(affinity, chunk) for affinity, found in divide(affinities, workers) for chunk in found]
 
@@ -112,7 +113,7 @@ def configured(workers: int, told: list[pytest.CollectReport] | None = None) -> 
 class Run:
     """A scheduler with workers that run what they are sent, one item after the other."""
 
-    def __init__(self, affinities: list[Affinity | None], workers: int) -> None:
+    def __init__(self, affinities: Sequence[Affinity | None], workers: int) -> None:
         """Collect items ``0``, ``1``, … in each worker, and schedule."""
         self.names = [str(number) for number in range(len(affinities))]
         self.scheduler = AffinityScheduling(configured(workers), None, lambda name: affinities[int(name)])
@@ -143,9 +144,9 @@ class Run:
 def test_all_items_run_once_and_the_workers_end() -> None:
     """Whatever the mixture."""
     run = Run([*[A] * 50, *[None] * 7, *[LONELY] * 30, B], 3)
-    assert not run.scheduler.tests_finished
+    before = run.scheduler.tests_finished
     assert sorted(run.finish_all()) == list(range(88))
-    assert run.scheduler.tests_finished
+    assert (before, run.scheduler.tests_finished) == (False, True)
     assert not run.scheduler.has_pending
     assert all(worker.shutting_down for worker in run.workers)
 
@@ -192,11 +193,11 @@ def test_a_replacement_takes_over_when_all_others_have_ended() -> None:
     assert run.finish(other) == [20, 21]
     assert other.shutting_down
     assert run.scheduler.remove_node(dead) == "0"
-    assert not run.scheduler.tests_finished
+    before = run.scheduler.tests_finished
     replacement = run.join()
     run.scheduler.schedule()
     assert run.finish(replacement) == list(range(1, 20))
-    assert run.scheduler.tests_finished
+    assert (before, run.scheduler.tests_finished) == (False, True)
 
 
 def test_a_worker_that_ends_in_peace_leaves_nothing() -> None:

@@ -49,6 +49,17 @@ def test_a_unit_stays_on_one_worker_where_its_knowledge_base_cannot_be_saved(pro
         )
 
 
+def test_units_of_a_suite_file_stay_together_too(project: Project) -> None:
+    """Though the suite comes to light in the workers."""
+    write_noting(project, units=3, cases=40, recipe=UNSAVEABLE)
+    project.write("s.heta.toml", 'benchmark = "jsonl:many"\nrecipe = "r.py"\n')
+    project.spread = workers(3)
+    result = project.run("s.heta.toml")
+    ran(result)
+    result.assert_outcomes(passed=120)
+    assert sorted(noted(project, "build")) == ["many-r-u0", "many-r-u1", "many-r-u2"]
+
+
 def test_several_workers_help_with_a_big_unit(project: Project) -> None:
     """It is shared out in shards."""
     write_noting(project, cases=120, recipe="SECONDS = 0.01\nrecipe.max_concurrency = 1\n")
