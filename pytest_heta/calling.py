@@ -15,19 +15,28 @@ _WAITS: ContextVar[list[float] | None] = ContextVar("waits", default=None)
 
 
 async def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return what ``function`` returns, awaited where that is an awaitable.
+    """Return what ``function`` returns, awaited where that is an awaitable; a generator's items as a list.
 
     Raises:
-        RecipeError: where the function calls ``sys.exit`` or cancels itself, which would otherwise end the loop or
-            leave others waiting.
+        RecipeError: where the function raises what is no ordinary error (``sys.exit``, KeyboardInterrupt, the outcomes
+            of a test framework) or cancels itself: each would end the loop or leave others waiting.
 
     """
     name = getattr(function, "__qualname__", function)
-    try:
+    with contained(name):
         if is_async(function):
             return await function(*args, **kwargs)
         result = await asyncio.to_thread(_returned, function, *args, **kwargs)
         return await result if inspect.isawaitable(result) else result
+
+
+@contextmanager
+def contained(name: object) -> Iterator[None]:
+    """Turn what other people's code raises, and is no Exception, into a RecipeError that says so."""
+    try:
+        yield
+    except Exception:
+        raise
     except SystemExit as error:
         raise RecipeError(f"{name} ended with sys.exit({error.code!r})") from error
     except asyncio.CancelledError as error:
@@ -35,6 +44,8 @@ async def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if task is None or task.cancelling():
             raise
         raise RecipeError(f"{name} was cancelled by something within itself") from error
+    except BaseException as error:
+        raise RecipeError(f"{name} raised {type(error).__name__}: {error}") from error
 
 
 def is_async(function: Callable[..., Any]) -> bool:
@@ -44,7 +55,9 @@ def is_async(function: Callable[..., Any]) -> bool:
 
 def _returned(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     try:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        # In the thread, where it may take its time.
+        return list(result) if inspect.isgenerator(result) else result
     except StopIteration as error:
         # No future can hold a StopIteration: whoever waits for it would wait for ever.
         raise RuntimeError(f"StopIteration: {error}") from error

@@ -35,7 +35,7 @@ class UnknownNameError(UsageError):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         """Say that ``name`` is no ``kind`` and list ``known``, the nearest first if one is near."""
         self.kind, self.name, self.known = kind, name, tuple(known)
-        near = difflib.get_close_matches(name, self.known, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(name, self.known, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         super().__init__(f"unknown {kind} {name!r}{hint} (known: {', '.join(self.known) or 'none'})")
 

@@ -13,7 +13,7 @@ import pytest_heta
 ROOT = Path(pytest_heta.__file__).parent
 
 LAYERS = (
-    {"errors", "locations"},
+    {"errors", "locations", "masking"},
     {"records"},
     {"keys"},
     {"protocols", "loading", "calling"},

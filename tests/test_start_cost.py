@@ -25,6 +25,7 @@ def test_a_start_without_heta_imports_nothing_heavy(
 ) -> None:
     """A session that names no benchmark loads no library, and of the package the plugin and the exceptions only."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # of the run that runs this test
     pytester.makeconftest(PROBE.format(heavy=HEAVY))
     pytester.makepyfile("def test_own(): pass")
     pytester.runpytest_subprocess("-p", "heta", *args).assert_outcomes(passed=1)

@@ -17,7 +17,7 @@ from pytest_heta.engine.lookahead import LookAhead
 from pytest_heta.engine.plan import Plan, PlannedUnit, refuse_duplicates
 from pytest_heta.engine.recipes import LoadedRecipe
 from pytest_heta.engine.scoring import errored_result, finished_result, score
-from pytest_heta.errors import UnknownNameError, UsageError
+from pytest_heta.errors import RecipeError, UnknownNameError, UsageError
 from pytest_heta.integrations import as_evaluator
 from pytest_heta.protocols import BenchmarkEvaluatorProtocol, ProgressCallback
 from pytest_heta.records import BenchmarkCase, EvaluationCaseResult, EvaluationError, EvaluationScore, QueryResponse
@@ -77,7 +77,7 @@ class Evaluation:
         refuse_duplicates(plan.manifest.name, "metric", self.metrics)
         self.pool = KnowledgeBasePool(plan, recipe, name, config, cache, self._stop_looking_ahead, progress)
         depth = Depth.of(self.evaluators, config.top_k)
-        self._asker = Asker(config, depth, getattr(recipe.recipe, "max_concurrency", None))
+        self._asker = Asker(config, depth, _bound(recipe))
         self._look_aheads: dict[tuple[str, str], tuple[Any, LookAhead[Judged]]] = {}
         self._order: dict[tuple[str, str], list[BenchmarkCase]] = {}
         self._due: Due | None = None
@@ -190,6 +190,14 @@ class Evaluation:
         """Stop all queries and close all knowledge bases."""
         await self.stop_queries()
         await self.pool.aclose()
+
+
+def _bound(recipe: LoadedRecipe) -> int | None:
+    """Return how many queries the recipe lets be under way at once, where it says so."""
+    bound = getattr(recipe.recipe, "max_concurrency", None)
+    if bound is not None and (not isinstance(bound, int) or bound < 1):
+        raise RecipeError(f"recipe {recipe.name}: max_concurrency must be a whole number from 1, not {bound!r}")
+    return bound
 
 
 def chosen_modes(recipe: LoadedRecipe, modes: Sequence[str]) -> tuple[str, ...]:

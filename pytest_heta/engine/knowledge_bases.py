@@ -23,6 +23,7 @@ from pytest_heta.engine.retry import evaluation_error
 from pytest_heta.errors import BuildError, HetaError
 from pytest_heta.keys import knowledge_base_name
 from pytest_heta.knowledge.store import LocalObjectStore, MemoryObjectStore
+from pytest_heta.masking import mask
 from pytest_heta.protocols import ProgressCallback
 from pytest_heta.records import BenchmarkRunUnit, KnowledgeBaseReport
 
@@ -241,5 +242,5 @@ def _report(
         name=name,
         build_seconds=build_seconds,
         cached=cached,
-        manifest={**(manifest or {}), **(facts or {})},
+        manifest=mask({**(manifest or {}), **(facts or {})}),
     )

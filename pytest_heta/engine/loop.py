@@ -7,6 +7,7 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from pytest_heta.calling import contained
 from pytest_heta.engine.threads import DaemonThreads
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ class LoopThread:
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run the coroutine to its end and return what it returns; an interrupt cancels it."""
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        future = asyncio.run_coroutine_threadsafe(_contained(coroutine), self._loop)
         try:
             return future.result()
         except BaseException:
@@ -42,6 +43,12 @@ class LoopThread:
         # Without waiting: a synchronous query that hangs must not keep the run from ending.
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._loop.close()
+
+
+async def _contained(coroutine: Coroutine[Any, Any, T]) -> T:
+    # An interrupt or exit that user code raises would end the loop, and whoever waits would wait for ever.
+    with contained("other people's code"):
+        return await coroutine
 
 
 async def _cancel_others() -> None:

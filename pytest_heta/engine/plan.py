@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from pytest_heta.engine.scoring import check_gold
 from pytest_heta.engine.selection import ALL_CASES, Selection
 from pytest_heta.errors import DataError
 from pytest_heta.integrations import as_benchmark
@@ -71,6 +72,8 @@ async def make_plan(
         raise DataError(f"benchmark {name} has no cases")
     refuse_duplicates(name, "case", (case.case_id for case in cases))
     refuse_duplicates(name, "run unit", (unit.unit_id for unit in units))
+    for case in cases:
+        check_gold(case)
     planned = _assign(name, cases, units)
     case_count = sum(len(unit.cases) for unit in planned)
     return Plan(benchmark, prepared, selection.apply(planned), case_count, len(planned), tuple(cases))

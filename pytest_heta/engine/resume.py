@@ -8,7 +8,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from pytest_heta.engine.documents import digest_documents
 from pytest_heta.engine.journal import JournalHeader, explain_difference, read_journals
+from pytest_heta.engine.plan import Plan
 from pytest_heta.records import EvaluationCaseResult, KnowledgeBaseReport
 
 ResultKey = tuple[str, str, str]
@@ -61,3 +63,10 @@ def read_bases(folder: Path) -> list[KnowledgeBaseReport]:
             with suppress(ValidationError):
                 reports.append(KnowledgeBaseReport.model_validate_json(line))
     return reports
+
+
+async def changed_units(plan: Plan, bases: Iterable[KnowledgeBaseReport]) -> list[str]:
+    """Return the ids of the units whose documents are no longer those that their knowledge base was built from."""
+    before = {base.unit_id: base.manifest.get("documents_digest") for base in bases}
+    known = [unit.unit for unit in plan.units if before.get(unit.unit.unit_id)]
+    return [unit.unit_id for unit in known if await digest_documents(plan, unit) != before[unit.unit_id]]

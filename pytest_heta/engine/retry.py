@@ -14,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from pytest_heta.errors import QueryError
+from pytest_heta.masking import mask_text
 from pytest_heta.records import EvaluationError
 
 T = TypeVar("T")
@@ -134,7 +135,7 @@ class QueryTimeoutError(QueryError):
 def evaluation_error(error: BaseException, attempts: int = 1) -> EvaluationError:
     """Return the record of an error."""
     return EvaluationError(
-        message=str(error) or repr(error),
+        message=mask_text(str(error) or repr(error)),
         error_type=type(error).__name__,
         retryable=is_retryable(error),
         attempts=attempts,

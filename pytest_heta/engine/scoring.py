@@ -6,8 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
+from pytest_heta.calling import contained
 from pytest_heta.engine.asking import Outcome
 from pytest_heta.engine.retry import evaluation_error
+from pytest_heta.errors import DataError, RecipeError
 from pytest_heta.keys import document_id_of, document_id_of_key
 from pytest_heta.protocols import BenchmarkEvaluatorProtocol
 from pytest_heta.records import (
@@ -30,8 +34,12 @@ async def score(
     first: EvaluationError | None = None
     for evaluator in evaluators:
         try:
-            scores.append(await evaluator.evaluate(case=case, response=response))
-        except (Exception, SystemExit) as error:
+            with contained("it"):
+                found = await evaluator.evaluate(case=case, response=response)
+            if not isinstance(found, EvaluationScore):
+                raise RecipeError(f"returned {type(found).__name__}, not an EvaluationScore")
+            scores.append(found)
+        except Exception as error:
             failure = evaluation_error(error)
             named = failure.model_copy(update={"message": f"evaluator {evaluator.name}: {failure.message}"})
             first = first or named
@@ -114,6 +122,19 @@ def _hit(result: QueryResult, keep_texts: bool) -> dict[str, Any]:
         "score": None if score is None or not math.isfinite(score) else float(score),
         "text": result.text if keep_texts else None,
     }
+
+
+def check_gold(case: BenchmarkCase) -> None:
+    """Check that the case's evidence can be recorded.
+
+    Raises:
+        DataError: it cannot, as for a document id that is no text or a relevance that is no number.
+    """
+    try:
+        _golds(case)
+    except (ValidationError, TypeError, ValueError, OverflowError) as error:
+        told = "; ".join(f"{fault['loc'][0]}: {fault['msg']}" for fault in getattr(error, "errors", list)())
+        raise DataError(f"case {case.case_id!r} has malformed evidence: {told or error}") from error
 
 
 def _golds(case: BenchmarkCase, keep_texts: bool = False) -> tuple[GoldLabel, ...]:

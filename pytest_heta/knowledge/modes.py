@@ -117,7 +117,9 @@ class Vectors:
         from pytest_heta.knowledge.vector import VectorIndex
 
         index = VectorIndex(self.embedder, directory)
-        self.embedder.embed_queries(["warm"])  # so that loading the model is no part of the first query's latency
+        warm = getattr(self.embedder, "warm", None)
+        if warm is not None:
+            warm()  # so that loading the model is no part of the first query's latency
         return index
 
     def declaration(self) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class Baselines:
 
     def remember_worse(self) -> None:
         """Leave the cases that got worse to the next ``--lf``: pytest's last failed, and their order."""
-        cache = self._config.cache
+        cache = _cache(self._config)
         if cache is not None and self._worse:
             failed: dict[str, bool] = cache.get("cache/lastfailed", {})
             cache.set("cache/lastfailed", failed | dict.fromkeys(self._worse, True))
@@ -76,10 +76,16 @@ class Baselines:
 
 def worst_first(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Under ``--lf``, put the cases that got worse first, the worst of them at the top."""
-    if not config.getoption("lf", False) or config.cache is None:
+    cache = _cache(config)
+    if not config.getoption("lf", False) or cache is None:
         return
-    order = {nodeid: place for place, nodeid in enumerate(config.cache.get(WORSE, []))}
+    order = {nodeid: place for place, nodeid in enumerate(cache.get(WORSE, []))}
     items.sort(key=lambda item: order.get(item.nodeid, len(order)))
+
+
+def _cache(config: pytest.Config) -> pytest.Cache | None:
+    """Return pytest's cache, which is not there under ``-p no:cacheprovider``."""
+    return getattr(config, "cache", None)
 
 
 def _node_ids(gathered: Gathered, comparison: BaselineComparison) -> Iterable[str]:

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_heta.engine.asking import Outcome
 from pytest_heta.engine.evaluation import Judged
+from pytest_heta.engine.retry import evaluation_error
 from pytest_heta.engine.scoring import finished_result
 from pytest_heta.plugin import details
 from pytest_heta.plugin.running import running_case
@@ -25,6 +26,8 @@ ASKED: pytest.StashKey[Any] = pytest.StashKey()
 JUDGED: pytest.StashKey[Judged] = pytest.StashKey()
 ERROR: pytest.StashKey[EvaluationError] = pytest.StashKey()
 RESULT: pytest.StashKey[EvaluationCaseResult] = pytest.StashKey()
+
+LINE: pytest.StashKey[str] = pytest.StashKey()
 
 Given = tuple[QueryResponse, dict[str, EvaluationScore]]
 GIVEN: pytest.StashKey[Given] = pytest.StashKey()
@@ -67,6 +70,11 @@ def _check(
         node_id=item.nodeid,
         keep_texts=item.planned.evaluation.config.keep_texts or heta_case.case_id in item.heta.shown_cases,
     )
+    try:
+        item.stash[LINE] = encoded(result)
+    except ValueError as failure:
+        item.stash[ERROR] = unwritable = evaluation_error(failure)
+        raise CaseFailed([unwritable.message], details.section(item, result)) from None
     item.stash[RESULT] = result
     item.user_properties += _properties(result)
     misses: Sequence[str] | None = None
@@ -80,7 +88,9 @@ def _check(
         )
     if misses is None:
         misses = check_case(item.anchored.case_thresholds, result, item.planned.evaluation.plan.manifest.name)
-    failures = (*((f"{error.error_type}: {error.message}",) if error else ()), *misses)
+    lost = [metric for metric in item.planned.evaluation.metrics if metric not in heta_scores]
+    told = [f"{error.error_type}: {error.message}"] if error else [f"no score for {metric}" for metric in lost]
+    failures = (*told, *misses)
     if failures:
         raise CaseFailed(failures, details.section_with_texts(item, heta_case, outcome, result.scores))
 
@@ -95,6 +105,18 @@ def check_recorded_case() -> None:
     misses = check_case(item.anchored.case_thresholds, result, item.planned.evaluation.plan.manifest.name)
     if misses:
         raise CaseFailed(misses, details.section(item, result))
+
+
+def encoded(result: EvaluationCaseResult) -> str:
+    """Return a result as JSON.
+
+    Raises:
+        ValueError: something in the response or the scores is none.
+    """
+    try:
+        return result.model_dump_json(exclude_defaults=True)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"what came back for the case cannot be written as JSON: {error}") from error
 
 
 def _outcome(item: CaseItem, response: QueryResponse) -> Outcome:

@@ -9,7 +9,7 @@ import pytest
 from pytest_heta.engine.retry import evaluation_error
 from pytest_heta.engine.scoring import errored_result, not_run_result
 from pytest_heta.plugin.asking import BuildFailed
-from pytest_heta.plugin.check import ASKED, ERROR, GIVEN, JUDGED, RESULT, CaseFailed
+from pytest_heta.plugin.check import ASKED, ERROR, GIVEN, JUDGED, LINE, RESULT, CaseFailed, encoded
 from pytest_heta.records import EvaluationCaseResult, EvaluationError, KnowledgeBaseReport
 
 if TYPE_CHECKING:
@@ -26,9 +26,10 @@ def hand_over(item: CaseItem, call: pytest.CallInfo[Any], report: pytest.TestRep
     if report.when == "call" or (report.when == "setup" and not report.passed):
         result, news = _result(item, call, report), item.anchored.knowledge_base_news()
         if call.excinfo is not None and isinstance(call.excinfo.value, CaseFailed):
-            report.sections.append(call.excinfo.value.section)
+            section = call.excinfo.value.section
+            report.sections += [section] if section else []
+        line = item.stash.get(LINE, None) or encoded(result)
         forget(item.stash)
-        line = result.model_dump_json(exclude_defaults=True)
         if item.recorded is None:
             item.heta.journal(item.prefix, item.anchored, line, news)
         if item.heta.receive is not None:
@@ -67,7 +68,7 @@ def _error(item: CaseItem, call: pytest.CallInfo[Any]) -> EvaluationError:
 
 def forget(stash: pytest.Stash) -> None:
     """Let go of what the fixtures found: items live until the end of the session and may be run again."""
-    keys: tuple[pytest.StashKey[Any], ...] = (ASKED, JUDGED, ERROR, RESULT, GIVEN)
+    keys: tuple[pytest.StashKey[Any], ...] = (ASKED, JUDGED, ERROR, RESULT, GIVEN, LINE)
     for key in keys:
         if key in stash:
             del stash[key]

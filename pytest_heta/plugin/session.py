@@ -21,17 +21,18 @@ from pytest_heta.engine.evaluation import Evaluation
 from pytest_heta.engine.header import journal_header
 from pytest_heta.engine.journal import JournalWriter
 from pytest_heta.engine.loop import LoopThread
-from pytest_heta.engine.plan import PlannedUnit, make_plan
+from pytest_heta.engine.plan import PlannedUnit, make_plan, name_some
 from pytest_heta.engine.recipes import load_recipe
-from pytest_heta.engine.resume import ResultKey, finished_results, read_bases, write_bases
+from pytest_heta.engine.resume import ResultKey, changed_units, finished_results, read_bases, write_bases
 from pytest_heta.engine.shard import PLAN, SHARD, Shard, plan_ids
 from pytest_heta.errors import HetaError, UsageError
+from pytest_heta.loading import describe_failure
 from pytest_heta.locations import default_cache_dir, kb_cache_dir
 from pytest_heta.plugin.identity import resumes, runs_folder, worker_input
 from pytest_heta.plugin.names import node_names
 from pytest_heta.plugin.options import option_value
 from pytest_heta.plugin.progress import Progress
-from pytest_heta.plugin.specs import EvaluationSpec, specs_of_options, with_options
+from pytest_heta.plugin.specs import EvaluationSpec, needs_baseline, specs_of_options, with_options
 from pytest_heta.plugin.suites import SUFFIX, read_suite
 from pytest_heta.records import BenchmarkCase, BenchmarkWorkspace, EvaluationCaseResult, KnowledgeBaseReport
 from pytest_heta.reports.collector import RareCollector
@@ -209,7 +210,7 @@ class HetaSession:
                 if news:
                     write_bases(self.run_folder(prefix), self._writer, news)
                 writer.write(line)
-        except HetaError as error:
+        except Exception as error:  # such as a recipe that cannot say what identifies it
             # The result still travels on its report; only a killed run would lose it.
             self._journals[prefix] = None
             self.notify(str(error))
@@ -242,6 +243,10 @@ class HetaSession:
         for spec in specs:
             try:
                 anchored = self.loop.run(self._evaluation(spec, several))
+            except HetaError:
+                raise
+            except Exception as failure:  # such as one of the user's own benchmark
+                raise UsageError(f"{spec.benchmark}: {describe_failure(failure)}") from failure
             finally:
                 self.progress.clear()
             if any(other.name == anchored.name for other in loaded):
@@ -253,11 +258,22 @@ class HetaSession:
 
     def _take_over(self, prefix: str, anchored: AnchoredEvaluation) -> None:
         """Find what the resumed run has finished of an evaluation."""
-        folder = self.run_folder(prefix)
-        notice = (lambda _: None) if hasattr(self.config, "workerinput") else self.notify
-        anchored.finished = finished_results(folder, journal_header(anchored.evaluation), notice=notice)
-        if anchored.finished:
-            anchored.known_bases = read_bases(folder)
+        folder, evaluation = self.run_folder(prefix), anchored.evaluation
+        notice = _silent if hasattr(self.config, "workerinput") else self.notify
+        if self.config.hook.pytest_heta_check_case.get_hookimpls():
+            notice("a hook decides on each case (pytest_heta_check_case), which takes its response: all are asked anew")
+            return
+        finished = finished_results(folder, journal_header(evaluation), notice=notice)
+        bases = read_bases(folder)
+        changed = self.loop.run(changed_units(evaluation.plan, bases))
+        if changed:
+            notice(f"the documents have changed of {name_some(changed)}: what was finished there is asked anew")
+        anchored.known_bases = [base for base in bases if base.unit_id not in changed]
+        anchored.finished = {
+            key: result
+            for key, result in finished.items()
+            if key[0] not in changed and {score.name for score in result.scores}.issuperset(evaluation.metrics)
+        }
 
     async def _evaluation(self, spec: EvaluationSpec, several: bool) -> AnchoredEvaluation:
         started = time.perf_counter()
@@ -283,6 +299,8 @@ class HetaSession:
             progress=partial(self.progress, manifest.name),
         )
         metrics, modes = evaluation.metrics, evaluation.modes
+        if spec.baseline is None and (spec.policies or needs_baseline(self.config)):
+            raise UsageError("there is no baseline to compare with or to write: say which, with --heta-baseline=FILE")
         if recording is not None:
             evaluation.replay = ReplaySource(
                 recording,
@@ -326,6 +344,10 @@ def _keep_hub_offline(config: pytest.Config) -> None:
     if _HUB_OFFLINE not in os.environ:
         os.environ[_HUB_OFFLINE] = "1"
         config.add_cleanup(partial(os.environ.__delitem__, _HUB_OFFLINE))
+
+
+def _silent(message: str) -> None:
+    """Say nothing: the controller says it."""
 
 
 def _notify(config: pytest.Config, message: str) -> None:

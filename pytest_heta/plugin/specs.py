@@ -97,6 +97,12 @@ def selected_by_options(spec: EvaluationSpec, config: pytest.Config) -> Evaluati
     )
 
 
+def needs_baseline(config: pytest.Config) -> bool:
+    """Tell whether the options ask for something that takes a baseline."""
+    flags = ("--heta-update-baseline", "--heta-require-baseline")
+    return any(option_value(config, flag) for flag in flags)
+
+
 def thresholds(texts: Mapping[Bound, Iterable[str]]) -> tuple[Threshold, ...]:
     """Read thresholds, given as texts by their bound."""
     return tuple(parse_threshold(text, bound) for bound, group in texts.items() for text in group)

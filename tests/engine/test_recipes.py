@@ -71,10 +71,11 @@ def test_a_recipe_may_name_itself(tmp_path: Path) -> None:
 
 
 def test_a_file_may_simply_hold_a_search_function(tmp_path: Path) -> None:
-    """Under the name ``search``, or under any that the specification gives."""
+    """Under the name ``search``, or under any that the specification gives; in reports it goes by its file."""
     code = "def search(query, top_k): return []\ndef other(query, top_k): return []\n"
     assert load(tmp_path, code).recipe.available_queries == ("search",)
-    assert load(tmp_path, code, ":other").name == "other"
+    assert load(tmp_path, code).name == "mine"
+    assert load(tmp_path, code, ":other").name == "mine.other"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ import math
 import sys
 from typing import Any
 
+import pytest
+
 from pytest_heta.engine.asking import Outcome
 from pytest_heta.engine.scoring import errored_result, finished_result, not_run_result, score
 from pytest_heta.evaluators.ranking import BeirRetrievalMetric
@@ -39,12 +41,17 @@ class Failing:
 
 def test_all_evaluators_score_although_one_fails() -> None:
     """The first failure is told with the evaluator's name, also where it is a sys.exit."""
-    for failure in (ValueError("bad gold"), SystemExit("bad gold")):
+    told = {
+        ValueError("bad gold"): ("evaluator a: bad gold", "ValueError"),
+        SystemExit("bad gold"): ("evaluator a: it ended with sys.exit('bad gold')", "RecipeError"),
+        KeyboardInterrupt(): ("evaluator a: it raised KeyboardInterrupt: ", "RecipeError"),
+    }
+    for failure, expected in told.items():
         evaluators = (Failing("a", failure), RECALL, Failing("b", KeyError("x")))
         scores, error = asyncio.run(score(case("c", "d1"), response("d0", "d1"), evaluators))
         assert scores == (EvaluationScore(name="beir_recall@2", value=1.0),)
         assert error is not None
-        assert (error.message, error.error_type) == ("evaluator a: bad gold", type(failure).__name__)
+        assert (error.message, error.error_type) == expected
 
 
 def test_without_a_failure_there_is_no_error() -> None:
@@ -141,4 +148,20 @@ def test_sys_exit_is_not_caught_by_accident() -> None:
         found = [await score(CASE, response("d0"), (Leaving(),)) for _ in range(2)]
         return [error.error_type for _, error in found if error]
 
-    assert asyncio.run(twice()) == ["SystemExit", "SystemExit"]
+    assert asyncio.run(twice()) == ["RecipeError", "RecipeError"]
+
+
+@pytest.mark.parametrize("found", [None, 0.5])
+def test_an_evaluator_must_return_a_score(found: Any) -> None:
+    """What is none is the evaluator's error, told with its name."""
+
+    class Careless:
+        name = "careless"
+
+        async def evaluate(self, *, case: Any, response: Any) -> Any:
+            return found
+
+    scores, error = asyncio.run(score(CASE, response("d0"), (Careless(),)))
+    assert scores == ()
+    assert error is not None
+    assert error.message == f"evaluator careless: returned {type(found).__name__}, not an EvaluationScore"

@@ -55,6 +55,10 @@ class OnnxEmbedder:
         """The length of a vector."""
         return self._session().dimension
 
+    def warm(self) -> None:
+        """Load the model, which else the first text does."""
+        self._session()
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of documents, shape (len(texts), dimension), of length 1.
 

@@ -37,6 +37,10 @@ class WordLlamaEmbedder:
         """The length of a vector."""
         return _DIMENSION
 
+    def warm(self) -> None:
+        """Load the model, which else the first text does."""
+        self._model()
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors, shape (len(texts), 256), of length 1, or 0 for a text without tokens.
 
