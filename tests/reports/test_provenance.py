@@ -7,17 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_heta.masking import is_secret_name, mask, mask_text
 from pytest_heta.records import EvaluationError, KnowledgeBaseReport
 from pytest_heta.reports.json_file import write_report
-from pytest_heta.reports.provenance import (
-    git_state,
-    is_secret_name,
-    mask,
-    mask_command,
-    mask_report,
-    mask_text,
-    provenance,
-)
+from pytest_heta.reports.provenance import git_state, mask_command, mask_report, provenance
 from tests.reports.samples import errored, finished, report_of
 
 SECRET = "s3cr3t-Value"
