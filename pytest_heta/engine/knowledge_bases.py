@@ -62,6 +62,7 @@ class KnowledgeBasePool:
     before_close: Callable[[str], Awaitable[None]]
     progress: ProgressCallback | None = None
     reports: dict[str, KnowledgeBaseReport] = field(default_factory=dict)
+    notice: Callable[[str], None] = warnings.warn
 
     def __post_init__(self) -> None:
         self._open: OrderedDict[str, OpenKnowledgeBase] = OrderedDict()
@@ -97,7 +98,7 @@ class KnowledgeBasePool:
             problems = [await _close(*self._open.popitem()) for _ in range(len(self._open))]
             problems += [await self._retire(path) for path in sorted(self._entries)]
         for problem in filter(None, problems):
-            warnings.warn(problem, stacklevel=2)
+            self.notice(problem)
 
     async def _retire(self, path: Path) -> str | None:
         """Remove what a run has made on a server, if it is the last to use it, unless the recipe keeps it."""
@@ -116,7 +117,7 @@ class KnowledgeBasePool:
             await self.before_close(unit_id)
             del self._open[unit_id]
             if problem := await _close(unit_id, oldest):
-                warnings.warn(problem, stacklevel=2)
+                self.notice(problem)
 
     async def _try_open(self, unit: BenchmarkRunUnit) -> OpenKnowledgeBase:
         name = knowledge_base_name(self.name, unit.unit_id, self.plan.unit_count)

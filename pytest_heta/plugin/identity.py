@@ -28,7 +28,8 @@ def worker_input(config: pytest.Config) -> dict[str, Any]:
 
 def new_run_id() -> str:
     """Return a name for a run that sorts by time."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
+    now = datetime.now(UTC)
+    return f"{now:%Y%m%dT%H%M%S}{now.microsecond // 1000:03}Z-{uuid.uuid4().hex[:8]}"
 
 
 def runs_folder(config: pytest.Config) -> Path:

@@ -298,6 +298,7 @@ class HetaSession:
             cache=self._cache,
             progress=partial(self.progress, manifest.name),
         )
+        evaluation.pool.notice = self.notify
         metrics, modes = evaluation.metrics, evaluation.modes
         if spec.baseline is None and (spec.policies or needs_baseline(self.config)):
             raise UsageError("there is no baseline to compare with or to write: say which, with --heta-baseline=FILE")
