@@ -13,10 +13,14 @@ import pytest_heta.reports.significance  # noqa: F401
 from tests.plugin.project import ALONE, SEARCH, SPREADS, Project
 
 
+# Under which pytest, or this plugin, prints other things than at a desk.
+_OF_CI = {"CI", "BUILD_NUMBER", "GITHUB_STEP_SUMMARY", "PYTEST_ADDOPTS"}
+
+
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A project whose runs use no xdist and none of the plugins that happen to be installed."""
-    for name in [name for name in os.environ if name.startswith("HETA_") or name == "PYTEST_ADDOPTS"]:
+    for name in [name for name in os.environ if name.startswith("HETA_") or name in _OF_CI]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("HETA_CACHE_DIR", str(pytester.path / "cache"))
