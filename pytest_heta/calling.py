@@ -22,30 +22,32 @@ async def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             of a test framework) or cancels itself: each would end the loop or leave others waiting.
 
     """
-    name = getattr(function, "__qualname__", function)
-    with contained(name):
+    try:
         if is_async(function):
             return await function(*args, **kwargs)
         result = await asyncio.to_thread(_returned, function, *args, **kwargs)
         return await result if inspect.isawaitable(result) else result
-
-
-@contextmanager
-def contained(name: object) -> Iterator[None]:
-    """Turn what other people's code raises, and is no Exception, into a RecipeError that says so."""
-    try:
-        yield
     except Exception:
         raise
-    except SystemExit as error:
-        raise RecipeError(f"{name} ended with sys.exit({error.code!r})") from error
-    except asyncio.CancelledError as error:
+    except BaseException as error:
+        raise ordinary(error, getattr(function, "__qualname__", function)) from error
+
+
+def ordinary(error: BaseException, name: object) -> RecipeError:
+    """Return, for what other people's code raised and is no Exception, a RecipeError that says so.
+
+    Raises:
+        CancelledError: it is the cancellation of the current task, which must go its way.
+
+    """
+    if isinstance(error, SystemExit):
+        return RecipeError(f"{name} ended with sys.exit({error.code!r})")
+    if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         if task is None or task.cancelling():
-            raise
-        raise RecipeError(f"{name} was cancelled by something within itself") from error
-    except BaseException as error:
-        raise RecipeError(f"{name} raised {type(error).__name__}: {error}") from error
+            raise error
+        return RecipeError(f"{name} was cancelled by something within itself")
+    return RecipeError(f"{name} raised {type(error).__name__}: {error}")
 
 
 def is_async(function: Callable[..., Any]) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from pytest_heta.engine.fingerprint import DocumentsDigest
 from pytest_heta.engine.plan import Plan, name_some
@@ -62,6 +61,8 @@ async def read_document(document: BenchmarkDocument) -> bytes:
 
 
 def _file_of(uri: str) -> Path | None:
+    from urllib.request import url2pathname  # here, as it brings http, ssl and email along
+
     parts = urlsplit(uri)
     return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from pytest_heta.calling import contained
+from pytest_heta.calling import ordinary
 from pytest_heta.engine.threads import DaemonThreads
 
 T = TypeVar("T")
@@ -47,8 +47,12 @@ class LoopThread:
 
 async def _contained(coroutine: Coroutine[Any, Any, T]) -> T:
     # An interrupt or exit that user code raises would end the loop, and whoever waits would wait for ever.
-    with contained("other people's code"):
+    try:
         return await coroutine
+    except Exception:
+        raise
+    except BaseException as error:
+        raise ordinary(error, "other people's code") from error
 
 
 async def _cancel_others() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pytest_heta.calling import contained
+from pytest_heta.calling import ordinary
 from pytest_heta.engine.asking import Outcome
 from pytest_heta.engine.retry import evaluation_error
 from pytest_heta.errors import DataError, RecipeError
@@ -34,13 +34,12 @@ async def score(
     first: EvaluationError | None = None
     for evaluator in evaluators:
         try:
-            with contained("it"):
-                found = await evaluator.evaluate(case=case, response=response)
+            found = await evaluator.evaluate(case=case, response=response)
             if not isinstance(found, EvaluationScore):
                 raise RecipeError(f"returned {type(found).__name__}, not an EvaluationScore")
             scores.append(found)
-        except Exception as error:
-            failure = evaluation_error(error)
+        except BaseException as error:
+            failure = evaluation_error(error if isinstance(error, Exception) else ordinary(error, "it"))
             named = failure.model_copy(update={"message": f"evaluator {evaluator.name}: {failure.message}"})
             first = first or named
     return tuple(scores), first

@@ -124,8 +124,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if SESSION in session.config.stash:
         from pytest_heta.plugin.start import select_items
 
-        select_items(session.config, session.items)
         session.config.stash[SESSION].items_are_collected()
+        select_items(session.config, session.items)
 
 
 @pytest.hookimpl(wrapper=True)

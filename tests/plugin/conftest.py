@@ -12,7 +12,6 @@ import pytest_heta.plugin.start
 import pytest_heta.reports.significance  # noqa: F401
 from tests.plugin.project import ALONE, SEARCH, SPREADS, Project
 
-
 # Under which pytest, or this plugin, prints other things than at a desk.
 _OF_CI = {"CI", "BUILD_NUMBER", "GITHUB_STEP_SUMMARY", "PYTEST_ADDOPTS"}
 
