@@ -6,7 +6,6 @@ A member marked *optional* is looked up with ``getattr``: an object without it i
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from pytest_heta.records import (
@@ -152,12 +151,4 @@ class RecipeProtocol(Protocol):
         progress: ProgressCallback | None = None,
     ) -> Any:
         """Return a knowledge base of the objects under ``source_keys``, or an awaitable of one."""
-        ...
-
-
-class SavableKnowledgeBase(KnowledgeBaseProtocol, Protocol):
-    """A knowledge base that can be kept on disk."""
-
-    def save(self, directory: Path) -> Any:
-        """Write everything that is needed to load it again; may return an awaitable."""
         ...

@@ -8,18 +8,16 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from email.message import Message
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from pytest_heta.errors import QueryError
+from pytest_heta.integrations.web import RETRYABLE_STATUS, seconds_to_wait
 from pytest_heta.masking import mask_text
 from pytest_heta.records import EvaluationError
 
 T = TypeVar("T")
 
-RETRYABLE_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 LONGEST_WAIT = 60.0
 
 _TRANSPORT_ERRORS = (
@@ -160,22 +158,8 @@ def retry_after(error: BaseException) -> float | None:
         headers = getattr(holder, "headers", None)
         if isinstance(headers, Mapping | Message):
             wish = {str(name).lower(): value for name, value in headers.items()}.get("retry-after")
-            return None if wish is None else _seconds(str(wish))
+            return None if wish is None else seconds_to_wait(str(wish))
     return None
-
-
-def _seconds(wish: str) -> float | None:
-    """Read a Retry-After (RFC 9110, section 10.2.3): seconds, or a date; None where it is neither."""
-    try:
-        return max(0.0, float(wish))
-    except ValueError:
-        pass
-    try:
-        until = parsedate_to_datetime(wish)
-    except ValueError:
-        return None
-    # A date that ends in -0000 comes without a zone, and is one in UTC.
-    return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
 def _status(error: BaseException) -> int | None:

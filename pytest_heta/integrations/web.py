@@ -120,4 +120,5 @@ def seconds_to_wait(retry_after: str | None) -> float | None:
         until = parsedate_to_datetime(retry_after)
     except ValueError:
         return None
-    return max(0.0, (until.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+    # A date that ends in -0000 comes without a zone, and is one in UTC.
+    return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

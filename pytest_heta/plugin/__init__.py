@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from pytest_heta.plugin.fixtures import heta_case, heta_kb, heta_response, heta_scores
-from pytest_heta.plugin.options import add_options
+from pytest_heta.plugin.options import SUITE_SUFFIX, add_options
 
 if TYPE_CHECKING:
     from pytest_heta.plugin.nodes import CaseItem
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["heta_case", "heta_kb", "heta_response", "heta_scores"]
 
-SUITE_SUFFIX = ".heta.toml"
 MARK = "heta(benchmark, recipe, mode=None, limit=None, top_k=None): run the test for each case of a benchmark"
 SESSION: pytest.StashKey[HetaSession] = pytest.StashKey()
 

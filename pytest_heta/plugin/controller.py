@@ -13,11 +13,10 @@ from pytest_heta.plugin.affinity import Affinity
 from pytest_heta.plugin.baselines import Baselines
 from pytest_heta.plugin.gates import report_gates
 from pytest_heta.plugin.gathering import Gathered, decoded
-from pytest_heta.plugin.options import option_value
+from pytest_heta.plugin.options import SUITE_SUFFIX, option_value
 from pytest_heta.plugin.outputs import Outputs, for_evaluation
 from pytest_heta.plugin.session import AnchoredEvaluation, HetaSession
-from pytest_heta.plugin.suites import SUFFIX
-from pytest_heta.plugin.terminal import Written, print_rankings, print_summary
+from pytest_heta.plugin.terminal import Written, benchmark_key, print_rankings, print_summary
 from pytest_heta.records import EvaluationReport, KnowledgeBaseReport
 from pytest_heta.reports.against_baseline import BaselineComparison
 from pytest_heta.reports.assemble import assemble_report
@@ -128,7 +127,7 @@ class Controller:
 
     def _load(self, file: str) -> None:
         anchor = (self._config.rootpath / file).resolve()
-        if anchor in self._heta.recipe_files or anchor.name.endswith(SUFFIX):
+        if anchor in self._heta.recipe_files or anchor.name.endswith(SUITE_SUFFIX):
             for anchored in self._heta.anchored(anchor):
                 prefix = f"{file}::{anchored.name}"
                 self._gathered.setdefault(prefix, Gathered(prefix, anchored, self._heta.shard))
@@ -155,7 +154,4 @@ class Controller:
 
 def _beside(report: EvaluationReport, reports: Sequence[EvaluationReport]) -> list[EvaluationReport]:
     """Return the other reports on the same benchmark."""
-    place = (report.benchmark.name, report.benchmark.split)
-    return [
-        other for other in reports if other is not report and (other.benchmark.name, other.benchmark.split) == place
-    ]
+    return [other for other in reports if other is not report and benchmark_key(other) == benchmark_key(report)]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 GROUP = "heta"
+SUITE_SUFFIX = ".heta.toml"
 
 
 @dataclass(frozen=True)

@@ -30,10 +30,10 @@ from pytest_heta.loading import describe_failure
 from pytest_heta.locations import default_cache_dir, kb_cache_dir
 from pytest_heta.plugin.identity import resumes, runs_folder, worker_input
 from pytest_heta.plugin.names import node_names
-from pytest_heta.plugin.options import option_value
+from pytest_heta.plugin.options import SUITE_SUFFIX, option_value
 from pytest_heta.plugin.progress import Progress
 from pytest_heta.plugin.specs import EvaluationSpec, needs_baseline, specs_of_options, with_options
-from pytest_heta.plugin.suites import SUFFIX, read_suite
+from pytest_heta.plugin.suites import read_suite
 from pytest_heta.records import BenchmarkCase, BenchmarkWorkspace, EvaluationCaseResult, KnowledgeBaseReport
 from pytest_heta.reports.collector import RareCollector
 from pytest_heta.reports.gates import resolve_gates
@@ -166,10 +166,7 @@ class HetaSession:
 
         """
         if spec not in self._marked:
-            try:
-                self._marked[spec] = self.loop.run(self._evaluation(spec, several=False))
-            finally:
-                self.progress.clear()
+            self._marked[spec] = self._evaluated(spec, several=False)
         return self._marked[spec]
 
     def all_anchored(self) -> Iterable[AnchoredEvaluation]:
@@ -233,7 +230,7 @@ class HetaSession:
                 writer.close()
 
     def _specs_at(self, anchor: Path) -> Sequence[EvaluationSpec]:
-        if anchor.name.endswith(SUFFIX):
+        if anchor.name.endswith(SUITE_SUFFIX):
             return [with_options(spec, self.config) for spec in read_suite(anchor)]
         return [spec for spec in self.specs if spec.recipe.path == anchor]
 
@@ -241,20 +238,23 @@ class HetaSession:
         several = len({(spec.recipe.path, spec.recipe.attribute) for spec in specs}) > 1
         loaded: list[AnchoredEvaluation] = []
         for spec in specs:
-            try:
-                anchored = self.loop.run(self._evaluation(spec, several))
-            except HetaError:
-                raise
-            except Exception as failure:  # such as one of the user's own benchmark
-                raise UsageError(f"{spec.benchmark}: {describe_failure(failure)}") from failure
-            finally:
-                self.progress.clear()
+            anchored = self._evaluated(spec, several=several)
             if any(other.name == anchored.name for other in loaded):
                 raise UsageError(f"{spec.benchmark!r} and another benchmark here have the same name: {anchored.name}")
             if self._resumes:
                 self._take_over(f"{_node_path(self.config, anchor)}::{anchored.name}", anchored)
             loaded.append(anchored)
         return loaded
+
+    def _evaluated(self, spec: EvaluationSpec, *, several: bool) -> AnchoredEvaluation:
+        try:
+            return self.loop.run(self._evaluation(spec, several))
+        except HetaError:
+            raise
+        except Exception as failure:  # such as one of the user's own benchmark
+            raise UsageError(f"{spec.benchmark}: {describe_failure(failure)}") from failure
+        finally:
+            self.progress.clear()
 
     def _take_over(self, prefix: str, anchored: AnchoredEvaluation) -> None:
         """Find what the resumed run has finished of an evaluation."""

@@ -21,7 +21,6 @@ from pytest_heta.engine.selection import Selection
 from pytest_heta.errors import DataError, UsageError
 from pytest_heta.plugin.specs import BOUNDS, POLICIES, EvaluationSpec, policies, thresholds
 
-SUFFIX = ".heta.toml"
 _KEYS = (
     *("benchmark", "recipe", "modes", "top-k", "limit", "sample", "stratify", "cases", "slices", "baseline"),
     *("min", "max", "case-min", "case-max", "max-drop", "significant", "non-inferior"),

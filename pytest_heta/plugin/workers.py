@@ -14,12 +14,11 @@ import pytest
 
 from pytest_heta.errors import HetaError
 from pytest_heta.plugin.identity import worker_input
+from pytest_heta.plugin.options import SUITE_SUFFIX
 
 if TYPE_CHECKING:
     from pytest_heta.plugin.affinity import Affinity
     from pytest_heta.plugin.controller import Controller
-
-SUITE_SUFFIX = ".heta.toml"
 
 
 class WorkerListener:

@@ -155,3 +155,27 @@ def test_a_benchmark_of_the_user_that_fails_is_told_in_one_line(project: Project
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: b.py: *b.py:5: ValueError: no licence"])
     clean(result)
+
+
+def test_a_mark_whose_benchmark_fails_is_told_in_one_line(project: Project) -> None:
+    """It is a collection error like any other, not a fault of the plugin."""
+    project.write("r.py", SEARCH)
+    project.write(
+        "b.py",
+        "from pytest_heta import BeirBenchmark\n\n"
+        "class Mine(BeirBenchmark):\n"
+        "    async def prepare(self, workspace):\n"
+        "        raise ValueError('no licence')\n\n"
+        "benchmark = Mine('mine', data_root='data')\n",
+    )
+    project.write(
+        "test_mine.py",
+        "import pytest\n\n"
+        "@pytest.mark.heta(benchmark='b.py', recipe='r.py')\n"
+        "def test_case(heta_case):\n"
+        "    assert heta_case\n",
+    )
+    result = project.run("test_mine.py")
+    result.assert_outcomes(errors=1)
+    assert "b.py:5: ValueError: no licence" in result.stdout.str()
+    clean(result)
