@@ -3,7 +3,8 @@
     python -m benchmarks.speed.integrations FOLDER_IN_BEIR_LAYOUT
 
 One BM25 index (bm25s, made by pytest-heta) is asked directly, as a function, over HTTP, and through LangChain,
-LlamaIndex and Haystack. Frameworks that are not installed are left out; HTTP needs uvicorn.
+LlamaIndex and Haystack. Then the same vectors, one for each document, are asked for in numpy, in each engine and in
+heta-framework. What is not installed is left out, and servers that no ``HETA_…_URI`` names; HTTP needs uvicorn.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from benchmarks.speed.engines import engines
 from pytest_heta import BeirBenchmark, BenchmarkRunner, BenchmarkWorkspace, EvaluationReport, RunnerConfig
 from pytest_heta.integrations.haystack import HaystackRecipe
 from pytest_heta.integrations.http import HttpRecipe
@@ -132,12 +134,12 @@ def evaluate(recipe: Any, benchmark: BeirBenchmark, folder: Path) -> tuple[Evalu
     return asyncio.run(run), time.perf_counter() - started
 
 
-def show(name: str, report: EvaluationReport, seconds: float) -> None:
+def show(search: str, name: str, report: EvaluationReport, seconds: float) -> None:
     """Print one row."""
     mode = report.query_modes[0]
-    figures = "  ".join(f"{report.score_summary[f'{mode}.{metric}']:.6f}" for metric in SHOWN)
+    figures = "  ".join(f"{report.score_summary[f'{mode}.{metric}']:>10.6f}" for metric in SHOWN)
     errors = sum(case.status != "finished" for case in report.cases)
-    print(f"{name:<12} {figures}  {len(report.cases):>5} {errors:>6} {seconds:>7.2f}", flush=True)
+    print(f"{search:<8} {name:<18} {figures}  {len(report.cases):>5} {errors:>6} {seconds:>7.1f}", flush=True)
 
 
 async def open_search(benchmark: BeirBenchmark, folder: Path) -> Search:
@@ -169,14 +171,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="corpus.jsonl, queries.jsonl and qrels/test.tsv")
     benchmark = BeirBenchmark("integrations", data_root=parser.parse_args().folder)
-    print(f"{'through':<12} {'  '.join(f'{metric[5:]:>8}' for metric in SHOWN)}  cases errors seconds")
+    print(f"{'search':<8} {'through':<18} {'  '.join(f'{metric[5:]:>10}' for metric in SHOWN)}  cases errors seconds")
     with tempfile.TemporaryDirectory() as name:
         search = asyncio.run(open_search(benchmark, Path(name)))
         for label, recipe in recipes(search):
-            show(label, *evaluate(recipe, benchmark, Path(name)))
+            show("bm25s", label, *evaluate(recipe, benchmark, Path(name)))
         if find_spec("uvicorn"):
             with served(search) as recipe:
-                show("HTTP", *evaluate(recipe, benchmark, Path(name)))
+                show("bm25s", "HTTP", *evaluate(recipe, benchmark, Path(name)))
+        for label, recipe in engines(Path(name)):
+            show("vectors", label, *evaluate(recipe, benchmark, Path(name)))
 
 
 if __name__ == "__main__":

@@ -20,12 +20,11 @@ from filelock import FileLock, Timeout
 from pytest_heta.calling import call
 from pytest_heta.errors import BuildError, RecipeError
 from pytest_heta.integrations.documents import SourceDocument, read_documents
-from pytest_heta.integrations.heta_objects import UnitObjects
+from pytest_heta.integrations.heta_hits import response_of
+from pytest_heta.integrations.heta_stores import UnitStores, any_lasts, described_stores, outlives_the_process
 from pytest_heta.knowledge.extras import require
 from pytest_heta.protocols import ObjectStoreProtocol, ProgressCallback
-from pytest_heta.records import QueryResponse, QueryResult
-
-_SEARCH_STORES = ("vector", "sql", "graph", "text_index")
+from pytest_heta.records import QueryResponse
 
 
 def adapt(found: Any, where: str) -> HetaRecipe:
@@ -68,8 +67,11 @@ class HetaRecipe:
 
     @property
     def available_queries(self) -> tuple[str, ...]:
-        """The modes that the steps promise; none are known where a function makes the recipe."""
-        return () if self._recipe is None else tuple(sorted(_manifest(self._recipe)["capabilities_provided"]))
+        """The modes that its knowledge bases will offer; none are known where a function makes the recipe."""
+        if self._recipe is None:
+            return ()
+        assets = self._kb.SearchAssetCollection(_assets(self._recipe))
+        return tuple(sorted(self._kb.QueryEngineRegistry.defaults().available_modes_for(self._recipe, assets)))
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -101,15 +103,11 @@ class HetaRecipe:
             return HetaKnowledgeBase(kb, self._options, copies, closing.pop_all())
 
     async def _open(self, name: str, recipe: Any, documents: Sequence[SourceDocument], closing: AsyncExitStack) -> Any:
-        in_memory = {store for store in _SEARCH_STORES if _is_in_memory(getattr(recipe.stores, store))}
-        persistent = any(
-            getattr(recipe.stores, store) is not None for store in _SEARCH_STORES if store not in in_memory
-        )
-        place = _Place(self._kb, name, recipe, documents, in_memory)
-        if not persistent:
-            view = place.at(f"_pytest_heta/{uuid.uuid4().hex}/")
-            closing.push_async_callback(view.clear)
-            return await place.create(view)
+        place = _Place(self._kb, name, recipe, documents)
+        if not any_lasts(recipe.stores):
+            stores = place.at(f"_pytest_heta/{uuid.uuid4().hex}/")
+            closing.push_async_callback(stores.clear)
+            return await place.create(stores)
         scope = f"_pytest_heta/{'stores' if self._make is None else sha256(name.encode()).hexdigest()[:16]}"
         closing.callback(_lock(self.name, scope, recipe).release)
         return await place.reopen(scope)
@@ -118,26 +116,23 @@ class HetaRecipe:
 class _Place:
     """Where and of what one knowledge base is made."""
 
-    def __init__(
-        self, kb: Any, name: str, recipe: Any, documents: Sequence[SourceDocument], in_memory: set[str]
-    ) -> None:
+    def __init__(self, kb: Any, name: str, recipe: Any, documents: Sequence[SourceDocument]) -> None:
         self._kb, self._name, self._recipe, self._documents = kb, name, recipe, documents
-        self._fresh = {store: type(getattr(recipe.stores, store))() for store in in_memory}
 
-    def at(self, place: str) -> UnitObjects:
-        """Return the view of the object store whose private place this is."""
-        return UnitObjects(self._recipe.stores.objects, place, [document.source_key for document in self._documents])
+    def at(self, place: str) -> UnitStores:
+        """Return the stores whose private place this is."""
+        return UnitStores(self._recipe.stores, place, [document.source_key for document in self._documents])
 
-    async def create(self, view: UnitObjects) -> Any:
+    async def create(self, stores: UnitStores) -> Any:
         """Store the documents and build.
 
         heta-framework does not raise where a step fails: it returns a knowledge base that cannot be asked.
         """
         keys = tuple(document.source_key for document in self._documents)
         for document in self._documents:
-            await view.put(document.source_key, document.data)
+            await stores.objects.put(document.source_key, document.data)
         kb = await self._kb.KnowledgeBase.create(
-            recipe=self._with(view),
+            recipe=self._with(stores),
             name=self._name,
             initial_artifacts={"source_keys": keys, "benchmark_document_keys": keys},
         )
@@ -152,7 +147,7 @@ class _Place:
         own = f"{scope}/{digest.hexdigest()[:16]}/"
         listed = await self._recipe.stores.objects.list(f"{scope}/")
         places = {"/".join(info.key.split("/")[:3]) + "/" for info in listed}
-        if own in places:
+        if own in places and self._outlives_the_process():
             kb = await self._load(self.at(own), self._name)
             if kb is not None and kb.run_record.status == "succeeded":
                 return kb
@@ -160,21 +155,26 @@ class _Place:
             await self._remove(self.at(place))
         return await self.create(self.at(own))
 
-    async def _load(self, view: UnitObjects, name: str) -> Any:
+    def _outlives_the_process(self) -> bool:
+        named = {asset.store for asset in _assets(self._recipe)} - {None}
+        refs = [self._kb.store_ref(*name.removeprefix("stores.").split(".", 1)) for name in named]
+        return all(outlives_the_process(self._recipe.stores.get(ref)) for ref in refs)
+
+    async def _load(self, stores: UnitStores, name: str) -> Any:
         try:
-            return await self._kb.KnowledgeBase.load(recipe=self._with(view), name=name)
+            return await self._kb.KnowledgeBase.load(recipe=self._with(stores), name=name)
         except (self._kb.KnowledgeBaseNotFoundError, self._kb.KnowledgeBaseNotReadyError):
             return None
 
-    async def _remove(self, view: UnitObjects) -> None:
-        for info in await view.list("_heta/knowledge_bases/"):
+    async def _remove(self, stores: UnitStores) -> None:
+        for info in await stores.objects.list("_heta/knowledge_bases/"):
             if info.key.endswith("/manifest.json"):
-                manifest = self._kb.KnowledgeBaseManifest.from_dict(json.loads(await view.get(info.key)))
-                await self._kb.KnowledgeBase.restore(manifest=manifest, recipe=self._with(view)).delete()
-        await view.clear()
+                manifest = self._kb.KnowledgeBaseManifest.from_dict(json.loads(await stores.objects.get(info.key)))
+                await self._kb.KnowledgeBase.restore(manifest=manifest, recipe=self._with(stores)).delete()
+        await stores.clear()
 
-    def _with(self, view: UnitObjects) -> Any:
-        return replace(self._recipe, stores=replace(self._recipe.stores, objects=view, **self._fresh))
+    def _with(self, stores: UnitStores) -> Any:
+        return replace(self._recipe, stores=stores.stores)
 
 
 class HetaKnowledgeBase:
@@ -190,36 +190,11 @@ class HetaKnowledgeBase:
     async def query(
         self, text: str, *, mode: str, top_k: int, options: Mapping[str, Any] | None = None, trace: bool = False
     ) -> QueryResponse:
-        """Ask it; a hit in a document that has equals counts for each of these, too."""
+        """Ask it; see ``response_of`` for what becomes of its hits."""
         found = await self._kb.query(
             text, mode=mode, top_k=top_k, options={**self._options, **(options or {})}, trace=trace
         )
-        results = [result for hit in found.results for result in self._results(hit)]
-        return QueryResponse(
-            mode=mode,
-            results=tuple(results[:top_k]),
-            answer=found.answer,
-            citations=tuple(map(_plain, found.citations)),
-            trace=tuple(map(_plain, found.trace)) if trace else None,
-            metadata=dict(found.metadata),
-        )
-
-    def _results(self, hit: Any) -> Sequence[QueryResult]:
-        result = QueryResult(
-            id=hit.id,
-            text=hit.text,
-            score=hit.score,
-            kind=hit.kind,
-            source=dict(hit.source),
-            metadata=dict(hit.metadata),
-        )
-        key = str(hit.source.get("object_key"))
-        # A source_key in the source wins over what the metadata still says of the first document.
-        equal = [
-            result.model_copy(update={"id": f"{hit.id}~{number}", "source": {**result.source, "source_key": copy}})
-            for number, copy in enumerate(self._copies.get(key, ()), 1)
-        ]
-        return [result, *equal]
+        return response_of(found, self._copies, top_k, trace=trace)
 
     async def aclose(self) -> None:
         """Remove what cannot be opened again, and let the stores go."""
@@ -263,11 +238,6 @@ def _lock(name: str, scope: str, recipe: Any) -> FileLock:
     return lock
 
 
-def _is_in_memory(store: Any) -> bool:
-    owner = type(store)
-    return owner.__module__.startswith("heta_framework.") and "InMemory" in owner.__name__
-
-
 def _use_bundled_tokenizer() -> None:
     """Let tiktoken find the encoding that litellm brings along, as litellm itself does when it is imported."""
     spec = find_spec("litellm")
@@ -276,9 +246,9 @@ def _use_bundled_tokenizer() -> None:
         os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(folder))
 
 
-def _manifest(recipe: Any) -> dict[str, Any]:
-    declared: dict[str, Any] = recipe.manifest().to_dict()
-    return declared
+def _assets(recipe: Any) -> tuple[Any, ...]:
+    """Return what the steps promise to make for the modes: indexes and tables, each with the name of its store."""
+    return tuple(asset for step in recipe.expanded_steps() for asset in step.capabilities.search_assets)
 
 
 def _description(recipe: Any) -> dict[str, Any]:
@@ -287,10 +257,5 @@ def _description(recipe: Any) -> dict[str, Any]:
     return {
         "steps": [[type(step).__name__, repr(getattr(step, "config", None))] for step in recipe.expanded_steps()],
         "models": {role: str(getattr(model, "model_name", type(model).__name__)) for role, model in models.items()},
-        "stores": {store: type(getattr(recipe.stores, store)).__name__ for store in ("objects", *_SEARCH_STORES)},
+        "stores": described_stores(recipe.stores),
     }
-
-
-def _plain(record: Any) -> Any:
-    """Return a record of heta-framework as a mapping."""
-    return {field.name: getattr(record, field.name) for field in fields(record)}

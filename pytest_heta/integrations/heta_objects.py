@@ -38,9 +38,13 @@ class UnitObjects:
 
     async def list(self, prefix: str = "") -> list[Any]:
         """Return what heta-framework tells of the objects below a prefix, under the keys of the view."""
-        raw = [info for info in await self._objects.list(_RAW) if info.key in self._raw_keys]
-        own = [replace(info, key=info.key[len(self._place) :]) for info in await self._objects.list(self._place)]
-        return [info for info in (*raw, *own) if info.key.startswith(prefix)]
+        own = await self._objects.list(f"{self._place}{prefix}")
+        listed = [replace(info, key=info.key[len(self._place) :]) for info in own]
+        # Listing can be slow, and steps list the chunks of each document or the like.
+        if prefix.startswith(_RAW) or _RAW.startswith(prefix):
+            raw = await self._objects.list(_RAW)
+            listed += [info for info in raw if info.key in self._raw_keys and info.key.startswith(prefix)]
+        return sorted(listed, key=lambda info: str(info.key))
 
     async def clear(self) -> None:
         """Remove everything in the private place."""

@@ -11,7 +11,7 @@ from typing import Any
 from heta_framework import kb
 from heta_framework.common.extractors import ExtractedBlock, ExtractedDocument
 from heta_framework.common.models import EmbeddingResult
-from heta_framework.common.stores import InMemoryTextIndexStore, InMemoryVectorStore, LocalObjectStore
+from heta_framework.common.stores import InMemoryTextIndexStore, InMemoryVectorStore, LocalObjectStore, SQLStore
 
 from pytest_heta.knowledge.parsing import parse
 
@@ -28,13 +28,14 @@ class BagOfWords:
     async def embed(self, request: Any) -> Any:
         """Embed the texts of one request."""
         self.embedded += len(request.texts)
-        return EmbeddingResult(vectors=[self._vector(text) for text in request.texts], model_name=self.model_name)
+        return EmbeddingResult(vectors=[self.vector(text) for text in request.texts], model_name=self.model_name)
 
     async def embed_many(self, requests: Sequence[Any]) -> list[Any]:
         """Embed several requests."""
         return [await self.embed(request) for request in requests]
 
-    def _vector(self, text: str) -> list[float]:
+    def vector(self, text: str) -> list[float]:
+        """Embed one text."""
         vector = [0.0] * SIZE
         for word in text.lower().split():
             vector[int(md5(f"{self.model_name} {word}".encode()).hexdigest(), 16) % SIZE] += 1.0
@@ -60,20 +61,24 @@ def heta_recipe(
     model: BagOfWords | None = None,
     vector: Any = None,
     sql: Any = None,
+    graph: Any = None,
 ) -> Any:
-    """Return a KnowledgeRecipe that unlocks vector_search and full_text_search, and sql_text_search with ``sql``."""
+    """Return a KnowledgeRecipe that unlocks vector_search and full_text_search.
+
+    With ``sql``, a store, it unlocks sql_text_search, and with ``graph``, a language model, what a graph can do.
+    """
     split = kb.SplitDocumentsConfig(encoding_name=encoding, chunk_size=chunk_size, overlap=0)
     persist = (kb.PersistChunks(kb.PersistChunksConfig(chunk_keys_artifact="chunk_keys")),) if sql is not None else ()
     return kb.KnowledgeRecipe(
         parsers=kb.KnowledgeParsers(
             documents=kb.DocumentParserRegistry([kb.TextParser(), kb.PdfParser(PageExtractor())])
         ),
-        models=kb.KnowledgeModels(embedding=model or BagOfWords()),
+        models=kb.KnowledgeModels(embedding=model or BagOfWords(), language=graph),
         stores=kb.KnowledgeStores(
             objects=LocalObjectStore(folder),
             vector=vector or InMemoryVectorStore(),
             text_index=InMemoryTextIndexStore(),
-            sql=sql,
+            sql=SQLStore("sqlite://") if sql is None and graph is not None else sql,
         ),
         steps=(
             kb.ParseDocuments(),
@@ -82,5 +87,6 @@ def heta_recipe(
             kb.IndexVectors(),
             kb.IndexFullText(),
             *persist,
+            *(() if graph is None else (kb.HetaGraphProcedure(deduplicate=False),)),
         ),
     )

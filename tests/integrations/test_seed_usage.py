@@ -18,6 +18,7 @@ pytest.importorskip(
 
 from pytest_heta import BeirBenchmark, BeirRetrievalMetric, BenchmarkRunner, EvidenceRecallAtK, UdaBenchmark
 from tests.integrations.heta_zoo import heta_recipe
+from tests.integrations.language_rules import RuleModel
 from tests.shared_data import shared_data
 
 DOCUMENTS = ("ABMD_2012", "ADI_2009", "GS_2016")
@@ -110,9 +111,10 @@ def test_uda_with_local_files(recipe: Any, tmp_path: Path) -> None:
         assert {hit.document_id for hit in case.hits} == {case.unit_id}
 
 
-def test_uda_with_evidence_recall(recipe: Any, tmp_path: Path) -> None:
-    """The example of UDA with evidence recall beside the benchmark's own evaluators."""
+def test_uda_with_evidence_recall(tmp_path: Path) -> None:
+    """The example of UDA with evidence recall beside the benchmark's own evaluators, in multi-hop search of a graph."""
     qa_path, extended_info_path, source_root = uda_files(tmp_path, ["GS_2016"])
+    recipe = heta_recipe(tmp_path / "objects", chunk_size=16_384, graph=RuleModel())
 
     async def example() -> Any:
         benchmark = UdaBenchmark(
@@ -122,7 +124,7 @@ def test_uda_with_evidence_recall(recipe: Any, tmp_path: Path) -> None:
             benchmark=benchmark,
             recipe=recipe,
             knowledge_base_name="uda_fin_graph_v1",
-            query_modes=("full_text_search",),
+            query_modes=("heta_multihop_search",),
             evaluators=(
                 EvidenceRecallAtK(k=5),
                 *benchmark.evaluators(),
