@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
+import sysconfig
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -64,6 +67,23 @@ def describe_failure(failure: BaseException, path: Path | None = None) -> str:
     places = [f"{frame.filename}:{frame.lineno}: " for frame in frames if path is None or frame.filename == str(path)]
     written = [place for place in places if not place.startswith("<frozen ")]
     return f"{written[-1] if written else ''}{type(failure).__name__}: {failure}"
+
+
+def users_place(failure: BaseException) -> str | None:
+    """Return ``file:line`` of the deepest frame in code that is neither ours, nor Python's, nor an installed package's.
+
+    Only the file's name is told, so that reports of different machines are the same.
+    """
+    frames = traceback.extract_tb(failure.__traceback__)
+    written = [frame for frame in frames if not frame.filename.startswith(("<", *_foreign_folders()))]
+    return f"{Path(written[-1].filename).name}:{written[-1].lineno}" if written else None
+
+
+@cache
+def _foreign_folders() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    folders = {str(Path(__file__).parent), *(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))}
+    return tuple(f"{folder}{os.sep}" for folder in sorted(folders))
 
 
 def _import_file(path: Path, name: str, error: Callable[[str], HetaError]) -> ModuleType:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from email.message import Message
 from typing import TypeVar
 
-from pytest_heta.errors import QueryError
+from pytest_heta.errors import HetaError, QueryError
 from pytest_heta.integrations.web import RETRYABLE_STATUS, seconds_to_wait
+from pytest_heta.loading import users_place
 from pytest_heta.masking import mask_text
 from pytest_heta.records import EvaluationError
 
@@ -131,9 +132,10 @@ class QueryTimeoutError(QueryError):
 
 
 def evaluation_error(error: BaseException, attempts: int = 1) -> EvaluationError:
-    """Return the record of an error."""
+    """Return the record of an error; one that is not ours is told with its place in the user's code."""
+    place = None if isinstance(error, HetaError) else users_place(error)
     return EvaluationError(
-        message=mask_text(str(error) or repr(error)),
+        message=mask_text(str(error) or repr(error)) + (f" ({place})" if place else ""),
         error_type=type(error).__name__,
         retryable=is_retryable(error),
         attempts=attempts,

@@ -14,34 +14,6 @@ from pytest_heta.errors import ReportError
 from pytest_heta.records import EvaluationCaseResult, EvaluationReport, MetricCounts
 
 
-def arrange_results(
-    results: Iterable[EvaluationCaseResult], plan: Sequence[tuple[str, str]], modes: Sequence[str]
-) -> tuple[EvaluationCaseResult, ...]:
-    """Return one result for each planned case and mode, in plan order: (unit, case), then mode.
-
-    ``plan`` holds (unit_id, case_id) pairs. A planned case without a result becomes one that was not run.
-
-    Raises:
-        ReportError: A result was not planned, or a case was answered twice in one mode.
-    """
-    expected = [(unit_id, case_id, mode) for unit_id, case_id in plan for mode in modes]
-    found: dict[tuple[str, str, str], EvaluationCaseResult] = {}
-    for result in results:
-        key = (result.unit_id, result.case_id, result.mode)
-        if key in found:
-            raise ReportError(f"unit {key[0]}, case {key[1]}, mode {key[2]} has two results")
-        found[key] = result
-    foreign = found.keys() - set(expected)
-    if foreign:
-        unit_id, case_id, mode = min(foreign)
-        raise ReportError(f"unit {unit_id}, case {case_id}, mode {mode} has a result but was not planned")
-    return tuple(found.get(key) or _not_run(*key) for key in expected)
-
-
-def _not_run(unit_id: str, case_id: str, mode: str) -> EvaluationCaseResult:
-    return EvaluationCaseResult(unit_id=unit_id, case_id=case_id, mode=mode, status="not_run")
-
-
 def results_by_mode(
     results: Iterable[EvaluationCaseResult], modes: Sequence[str]
 ) -> dict[str, list[EvaluationCaseResult]]:

@@ -42,7 +42,7 @@ class Failing:
 def test_all_evaluators_score_although_one_fails() -> None:
     """The first failure is told with the evaluator's name, also where it is a sys.exit."""
     told = {
-        ValueError("bad gold"): ("evaluator a: bad gold", "ValueError"),
+        ValueError("bad gold"): ("evaluator a: bad gold (test_scoring.py:39)", "ValueError"),
         SystemExit("bad gold"): ("evaluator a: it ended with sys.exit('bad gold')", "RecipeError"),
         KeyboardInterrupt(): ("evaluator a: it raised KeyboardInterrupt: ", "RecipeError"),
     }

@@ -168,7 +168,7 @@ def test_pages_of_a_wiki_are_their_documents(tmp_path: Path) -> None:
 
 
 @needs_clustering
-@pytest.mark.filterwarnings("ignore:n_jobs value 1 overridden:UserWarning", "ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore")  # umap and graspologic warn of much
 @pytest.mark.parametrize("procedure", ["GraphRAGProcedure", "HiRAGProcedure", "LeanRAGProcedure"])
 def test_a_context_of_many_documents_is_a_hit_in_each(tmp_path: Path, procedure: str) -> None:
     """GraphRAG, HiRAG and LeanRAG find one context; the documents in it are ranked in the order that it has them in."""

@@ -46,7 +46,7 @@ def test_a_query_that_fails_is_the_error_of_its_case(spread: Project) -> None:
     result = spread.evaluate("-q")
     assert result.ret == 1
     result.assert_outcomes(passed=3, errors=1)
-    assert result.outlines.count("ValueError: no pears") == 1
+    assert result.outlines.count("ValueError: no pears (r.py:2)") == 1
     clean(result)
     assert counts(spread, "search.beir_ndcg@1") == (4, 3, 0, 1, 0)
     assert spread.report().score_summary["search.beir_ndcg@1"] == 0.75
@@ -58,9 +58,9 @@ def test_a_query_that_fails_is_the_error_of_its_case(spread: Project) -> None:
         ("return 5", "RecipeError: search() returned int; expected a list of (document_id, score) pairs"),
         ("return None", "RecipeError: search() returned NoneType; expected a list of (document_id, score) pairs"),
         ("return [5]", "RecipeError: search() returned 5; expected (document_id, score) pairs, ids or QueryResults"),
-        ("raise KeyError()", "KeyError: KeyError()"),
+        ("raise KeyError()", "KeyError: KeyError() (r.py:2)"),
         ("raise RuntimeError('one\\ntwo')", "RuntimeError: one"),
-        ("import missing_module", "ModuleNotFoundError: No module named 'missing_module'"),
+        ("import missing_module", "ModuleNotFoundError: No module named 'missing_module' (r.py:2)"),
         ("raise SystemExit(3)", "RecipeError: search ended with sys.exit(3)"),
     ],
 )
@@ -115,7 +115,7 @@ def test_an_evaluator_that_fails_is_the_error_of_its_metric(spread: Project) -> 
     result = spread.run("--heta-benchmark=own.py", "--heta-recipe=r.py", "--heta-report=out.json", "-q")
     assert result.ret == 1
     result.assert_outcomes(passed=3, failed=1)
-    assert result.outlines.count("ZeroDivisionError: evaluator picky: nothing to divide") == 1
+    assert result.outlines.count("ZeroDivisionError: evaluator picky: nothing to divide (own.py:8)") == 1
     clean(result)
     assert counts(spread, "search.picky") == (4, 2, 1, 1, 0)
     assert spread.report().score_summary["search.picky"] == 2 / 3

@@ -147,7 +147,7 @@ def test_a_fixture_that_fails_is_an_error_of_the_case(project: Project) -> None:
     assert result.ret == 1
     error = project.report().cases[0].error
     assert error is not None
-    assert (error.error_type, error.message) == ("RuntimeError", "the fixture broke")
+    assert (error.error_type, error.message) == ("RuntimeError", "the fixture broke (conftest.py:4)")
 
 
 def test_ordinary_tests_are_told_what_the_fixtures_are_for(project: Project) -> None:

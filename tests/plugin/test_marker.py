@@ -172,7 +172,7 @@ def test_an_evaluator_that_fails_is_told_before_the_test(project: Project) -> No
     )
     result = project.run()
     result.assert_outcomes(errors=4)
-    assert "RuntimeError: evaluator broken: no score today" in result.outlines
+    assert "RuntimeError: evaluator broken: no score today (conftest.py:3)" in result.outlines
 
 
 BAD = {

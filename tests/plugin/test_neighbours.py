@@ -95,7 +95,7 @@ def test_options_are_in_the_help(project: Project) -> None:
     text = clean(project.run("--help"))
     for option in (
         "--heta-benchmark=SPEC",
-        "--heta-recipe=FILE",
+        "--heta-recipe=SPEC",
         "--heta-case-min",
         "heta_mode (args)",
         "heta_timeout",

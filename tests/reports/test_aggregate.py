@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from pytest_heta.errors import ReportError
 from pytest_heta.records import EvaluationCaseResult, EvaluationError, EvaluationScore, MetricCounts
 from pytest_heta.reports.aggregate import (
-    arrange_results,
     latency_summary,
     nearest_rank,
     official_summary,
@@ -86,31 +85,6 @@ def test_the_official_view_leaves_missing_answers_out() -> None:
     report = report_of([finished("1", {"a": 0.5}), unanswered], ("a",))
     assert report.score_summary == {f"{MODE}.a": 0.25}
     assert official_summary(report) == {f"{MODE}.a": 0.5}
-
-
-def test_results_come_in_the_order_of_the_plan_and_gaps_become_not_run() -> None:
-    """Two runs that finish in different orders give the same list, with one entry a planned case and mode."""
-    plan = [("u2", "2"), ("u1", "1"), ("u1", "10")]
-    cases = [finished("10", {"a": 1.0}, unit_id="u1"), finished("2", {"a": 0.0}, unit_id="u2", mode="other")]
-    arranged = arrange_results(cases, plan, (MODE, "other"))
-    assert arranged == arrange_results(cases[::-1], plan, (MODE, "other"))
-    assert [(case.unit_id, case.case_id, case.mode, case.status) for case in arranged] == [
-        ("u2", "2", MODE, "not_run"),
-        ("u2", "2", "other", "finished"),
-        ("u1", "1", MODE, "not_run"),
-        ("u1", "1", "other", "not_run"),
-        ("u1", "10", MODE, "finished"),
-        ("u1", "10", "other", "not_run"),
-    ]
-
-
-def test_a_result_twice_or_without_a_plan_is_an_error() -> None:
-    """Neither can be counted, and neither is dropped without a word."""
-    case = finished("1", {"a": 1.0})
-    with pytest.raises(ReportError, match="unit corpus, case 1, mode vector_search has two results"):
-        arrange_results([case, case], [("corpus", "1")], (MODE,))
-    with pytest.raises(ReportError, match="case 1, mode vector_search has a result but was not planned"):
-        arrange_results([case], [("corpus", "2")], (MODE,))
 
 
 scores = st.one_of(st.none(), st.floats(0.0, 1.0))
