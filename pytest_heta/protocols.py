@@ -140,6 +140,10 @@ class RecipeProtocol(Protocol):
     Optional members: ``load(directory: Path, *, name) -> KnowledgeBase`` (sync or async), which opens what the KB's
     ``save`` wrote; ``available_queries``, the modes its KBs will have; ``manifest`` (mapping of JSON), its declared
     configuration; ``fingerprint() -> str``, everything that changes what it builds; ``max_concurrency`` (int).
+
+    Where a KB lies elsewhere and what is saved only points there: ``drop(directory)`` (sync or async) removes what the
+    saved files point to, and does not mind if it is gone; ``keep`` (bool) lets that outlive the run; ``build`` may take
+    ``save_directory``, where ``save`` will write.
     """
 
     def build(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import re
 import sys
 from datetime import datetime
 from pathlib import Path
 
+from pytest_heta.calling import call
 from pytest_heta.cli.command import Command
 from pytest_heta.engine.cache import DEFAULT_LIMIT, KnowledgeBaseCache, StoredEntry
+from pytest_heta.engine.outside import Outside
 from pytest_heta.errors import UsageError
 from pytest_heta.locations import kb_cache_dir
 
@@ -46,20 +49,54 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _remove(arguments: argparse.Namespace) -> int:
     cache, kept = _cache(arguments), 0
+    outside = _outside(arguments)
     for prefix in arguments.key:
         found = [entry for entry in cache.list_entries() if entry.key.startswith(prefix)]
         if not found:
             raise UsageError(f"no knowledge base in {arguments.kb_cache} has a key that begins with {prefix!r}")
-        removed = cache.remove(prefix)
+        removed = cache.remove(prefix, outside)
         print(_total(removed, "removed"))
-        kept += len(found) - len(removed)
-    if kept:
-        print(f"{kept} in use, not removed", file=sys.stderr)
+        gone = {entry.path for entry in removed}
+        kept += _tell_kept(cache, [entry for entry in found if entry.path not in gone], advise=outside is None)
     return 1 if kept else 0
 
 
+def _tell_kept(cache: KnowledgeBaseCache, kept: list[StoredEntry], *, advise: bool) -> int:
+    """Say why knowledge bases were not removed and, with ``advise``, how they can be; return how many."""
+    used = [entry for entry in kept if cache.in_use(entry)]
+    if used:
+        print(f"{len(used)} in use, not removed", file=sys.stderr)
+    for entry in kept if advise else ():
+        if entry not in used and entry.outside is not None:
+            print(
+                f"{entry.key[:_KEY_SHOWN]} points outside of the cache, such as to a table on a server, and is kept: "
+                f"--recipe={entry.outside or 'FILE.py'} removes both, --forget leaves there what it points to",
+                file=sys.stderr,
+            )
+    return len(kept)
+
+
+def _outside(arguments: argparse.Namespace) -> Outside | None:
+    """Return how to remove what knowledge bases point to, where the arguments say so."""
+    if arguments.recipe is None:
+        return Outside(lambda path: None) if arguments.forget else None
+    from pytest_heta.engine.recipes import load_recipe, parse_recipe_spec
+
+    loaded = asyncio.run(load_recipe(parse_recipe_spec(arguments.recipe, Path.cwd())))
+    drop = getattr(loaded.recipe, "drop", None)
+    if drop is None:
+        raise UsageError(f"recipe {arguments.recipe} has no drop: it makes nothing outside of the cache")
+    return Outside(lambda path: asyncio.run(call(drop, path)))
+
+
 def _collect(arguments: argparse.Namespace) -> int:
-    print(_total(_cache(arguments).collect_garbage(), "removed"))
+    cache = _cache(arguments)
+    print(_total(cache.collect_garbage(), "removed"))
+    outside = [entry for entry in cache.list_entries() if entry.outside is not None]
+    if outside:
+        print(
+            _total(outside, "never collected, as they point outside of the cache (see `cache ls`, `cache rm --recipe`)")
+        )
     return 0
 
 
@@ -71,10 +108,13 @@ def _cache(arguments: argparse.Namespace) -> KnowledgeBaseCache:
 def _line(entry: StoredEntry, *, in_use: bool) -> str:
     used = datetime.fromtimestamp(entry.last_used).isoformat(" ", "minutes")
     start = f"{entry.key[:_KEY_SHOWN]}  {format_size(entry.size):>8}  used {used}"
+    marks = [] if entry.outside is None else [f"(points outside of the cache: {entry.outside})"]
+    if in_use:
+        marks.insert(0, "(in use)")
     if entry.manifest is None:
-        return f"{start}  (damaged)"
+        return "  ".join([start, "(damaged)" if entry.finished else "(unfinished)", *marks])
     label = " ".join(f"{name}={value}" for name, value in entry.manifest.label.items())
-    return f"{start}  built in {entry.manifest.build_seconds:.3g} s{'  (in use)' if in_use else ''}  {label}"
+    return "  ".join([start, f"built in {entry.manifest.build_seconds:.3g} s", *marks, label])
 
 
 def _total(entries: list[StoredEntry], what: str) -> str:
@@ -91,6 +131,13 @@ def _add_folder(parser: argparse.ArgumentParser) -> None:
 def _add_keys(parser: argparse.ArgumentParser) -> None:
     _add_folder(parser)
     parser.add_argument("key", nargs="+", metavar="KEY", help="the key, or its beginning, as `cache ls` shows it")
+    outside = parser.add_mutually_exclusive_group()
+    outside.add_argument(
+        "--recipe",
+        metavar="RECIPE",
+        help="FILE.py or FILE.py:ATTRIBUTE, whose `drop` removes what they point to, such as tables on a server",
+    )
+    outside.add_argument("--forget", action="store_true", help="leave there what they point to")
 
 
 def _add_limit(parser: argparse.ArgumentParser) -> None:

@@ -10,10 +10,11 @@ from typing import get_args
 
 from pytest_heta.checking.findings import Verdict
 from pytest_heta.cli.command import Command
+from pytest_heta.masking import mask_text
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recipe", metavar="RECIPE", help="FILE.py or FILE.py:ATTRIBUTE, as for --heta-recipe")
+    parser.add_argument("recipe", metavar="RECIPE", help="a file or an address, as for --heta-recipe")
     parser.add_argument(
         "--query",
         action="append",
@@ -34,7 +35,7 @@ async def _run(spec: str, queries: list[str]) -> int:
     recipe = (await load_recipe(parse_recipe_spec(spec, Path.cwd()))).recipe
     verdicts: Counter[str] = Counter()
     async for finding in check_recipe(recipe, queries):
-        print(finding, flush=True)
+        print(mask_text(str(finding)), flush=True)
         verdicts[finding.verdict] += 1
     print(", ".join(f"{verdicts[verdict]} {verdict}" for verdict in get_args(Verdict)))
     return 1 if verdicts["wrong"] else 0

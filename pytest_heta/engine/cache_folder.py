@@ -7,6 +7,9 @@
 
 All locks are the operating system's, so they vanish with their holder, however it ends. Whatever lies in ``work``
 while the lock of its key is free is left from a process that died. Entries appear and disappear by one rename.
+
+An entry or build with a mark (``outside.py``) points to something outside, such as a table on a server. Its files go
+only after that: whoever removes it gives a ``drop``, which is told the files and says whether it succeeded.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
@@ -22,6 +25,9 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 
 from pytest_heta.engine.entry import FILES
+from pytest_heta.engine.outside import MARK, OutsideMark, read_mark, write_mark
+
+Drop = Callable[[Path], bool]
 
 
 class Lease:
@@ -59,11 +65,11 @@ class CacheFolder:
         return FileLock(self._locks / f"{key}.lock")
 
     @contextmanager
-    def try_lock(self, key: str) -> Iterator[bool]:
-        """Hold the lock of a key if nobody else does; the value says whether it is held."""
+    def try_lock(self, key: str, seconds: float = 0) -> Iterator[bool]:
+        """Hold the lock of a key if nobody else does for so long; the value says whether it is held."""
         lock = self.lock(key)
         try:
-            lock.acquire(timeout=0)
+            lock.acquire(timeout=seconds)
         except Timeout:
             yield False
             return
@@ -82,11 +88,26 @@ class CacheFolder:
         paths = _children(self._entries, "" if key is None else f"{key}-")
         return sorted((path for path in paths if path.name.rpartition("-")[2].isdecimal()), key=number_of)
 
-    def begin_build(self, key: str) -> Path:
+    def leftovers(self) -> list[Path]:
+        """Return what dead processes left of builds that point outside."""
+        return [path for path in _children(self._work) if _points_outside(path) and not self._is_locked(key_of(path))]
+
+    def _is_locked(self, key: str) -> bool:
+        with self.try_lock(key) as held:
+            return not held
+
+    def begin_build(self, key: str, mark: OutsideMark | None = None) -> Path:
         """Return a new folder for a build, with its ``files``. The lock is held."""
         folder = self._work / f"{key}-{uuid4().hex}"
         (folder / FILES).mkdir(parents=True)
+        if mark is not None:
+            write_mark(folder, mark)
         return folder
+
+    def undo_build(self, build: Path, drop: Drop | None) -> None:
+        """Remove a build that failed, unless it points outside and cannot be dropped. The lock is held."""
+        if not _points_outside(build) or (drop is not None and drop(build / FILES)):
+            shutil.rmtree(build, ignore_errors=True)
 
     def publish(self, build: Path, key: str) -> Path:
         """Make a finished build the entry of its key. The lock is held."""
@@ -103,10 +124,18 @@ class CacheFolder:
         """Tell whether a living process has the entry open. The lock is held."""
         return not all(map(_remove_dead_lease, _children(self._leases, f"{entry.name}~")))
 
-    def discard(self, entry: Path) -> bool:
-        """Remove an entry, unless it is in use or the system does not let it go. The lock is held."""
+    def discard(self, entry: Path, drop: Drop | None = None) -> bool:
+        """Remove an entry, unless it is in use, cannot be dropped, or the system does not let it go. The lock is held.
+
+        Without ``drop``, an entry with a mark stays.
+        """
         if self.in_use(entry):
             return False
+        if read_mark(entry) is not None:
+            if drop is None or not drop(entry / FILES):
+                return False
+            with suppress(OSError):
+                (entry / MARK).unlink()
         doomed = self._work / f"{key_of(entry)}-{uuid4().hex}"
         try:
             entry.rename(doomed)
@@ -115,14 +144,17 @@ class CacheFolder:
         shutil.rmtree(doomed, ignore_errors=True)
         return True
 
-    def sweep(self, key: str) -> None:
-        """Remove what dead processes left of a key, and entries that a newer one replaces. The lock is held."""
+    def sweep(self, key: str, drop: Drop | None = None) -> None:
+        """Remove what dead processes left of a key, and entries that a newer one replaces. The lock is held.
+
+        Without ``drop``, or if that fails, what points outside stays.
+        """
         for path in _children(self._work, f"{key}-"):
-            shutil.rmtree(path, ignore_errors=True)
+            self.undo_build(path, drop)
         for path in _children(self._leases, f"{key}-"):
             _remove_dead_lease(path)
         for entry in self.entries(key)[:-1]:
-            self.discard(entry)
+            self.discard(entry, drop)
 
 
 def key_of(path: Path) -> str:
@@ -133,6 +165,11 @@ def key_of(path: Path) -> str:
 def number_of(entry: Path) -> int:
     """Return the number of an entry: the time of its publication in nanoseconds since the epoch."""
     return int(entry.name.rpartition("-")[2])
+
+
+def _points_outside(build: Path) -> bool:
+    """Tell whether a build got so far as to save files that point outside."""
+    return read_mark(build) is not None and any((build / FILES).glob("*"))
 
 
 def _children(folder: Path, prefix: str = "") -> list[Path]:

@@ -45,6 +45,19 @@ def recipe_fingerprint(recipe: object, source_file: Path | None) -> str:
         RecipeError: the manifest is not JSON, ``libraries`` is a text, or the recipe declares nothing and has no file.
 
     """
+    return sha256(json.dumps(recipe_facts(recipe, source_file), sort_keys=True).encode()).hexdigest()
+
+
+def recipe_facts(recipe: object, source_file: Path | None) -> dict[str, Any]:
+    """Return what ``recipe_fingerprint`` is a digest of, as JSON has it.
+
+    ``sources`` maps local files, relative to the recipe's folder, to their sha256, and ``libraries`` distributions to
+    their versions, None where they are not installed.
+
+    Raises:
+        RecipeError: as for the fingerprint.
+
+    """
     declared = _declared(recipe)
     file = source_file or _defining_file(type(recipe))
     if declared is None and file is None:
@@ -54,13 +67,12 @@ def recipe_fingerprint(recipe: object, source_file: Path | None) -> str:
         )
     sources = RecipeSources(file) if file else None
     libraries = {*_libraries(recipe), *(sources.distributions() if sources else ())}
-    facts = {
+    return {
         "format": entry.FORMAT,
         "recipe": describe(recipe) if declared is None else declared,
         "sources": sources.digests() if sources else {},
         "libraries": {name: _version(name) for name in libraries},
     }
-    return sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def _declared(recipe: object) -> str | None:

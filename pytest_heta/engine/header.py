@@ -16,7 +16,7 @@ def journal_header(evaluation: Evaluation, selection: dict[str, Any] | None = No
     manifest = evaluation.plan.manifest
     return JournalHeader(
         benchmark=f"{manifest.name}@{manifest.split}",
-        benchmark_digest=_digest(evaluation.plan),
+        benchmark_digest=plan_digest(evaluation.plan),
         recipe=evaluation.recipe.name,
         recipe_fingerprint=recipe_fingerprint(evaluation.recipe.recipe, evaluation.recipe.source_file),
         modes=evaluation.modes,
@@ -27,7 +27,7 @@ def journal_header(evaluation: Evaluation, selection: dict[str, Any] | None = No
     )
 
 
-def _digest(plan: Plan) -> str:
+def plan_digest(plan: Plan) -> str:
     """Return a digest of what is asked and of the gold labels: where one of them changes, old scores are worth nothing.
 
     The documents are not looked at: a recipe need not read them at all.

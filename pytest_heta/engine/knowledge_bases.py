@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
+import inspect
 import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +19,21 @@ from pytest_heta.engine.cache import CacheEntry, KnowledgeBaseCache, kb_key
 from pytest_heta.engine.config import RunnerConfig
 from pytest_heta.engine.documents import digest_documents, store_documents
 from pytest_heta.engine.fingerprint import recipe_fingerprint
+from pytest_heta.engine.outside import Outside
 from pytest_heta.engine.plan import Plan
+from pytest_heta.engine.raw_folder import raw_folder
 from pytest_heta.engine.recipes import LoadedRecipe
 from pytest_heta.engine.retry import evaluation_error
+from pytest_heta.engine.stoppable import Stoppable
 from pytest_heta.errors import BuildError, HetaError
 from pytest_heta.keys import knowledge_base_name
 from pytest_heta.knowledge.store import LocalObjectStore, MemoryObjectStore
 from pytest_heta.masking import mask
 from pytest_heta.protocols import ProgressCallback
 from pytest_heta.records import BenchmarkRunUnit, KnowledgeBaseReport
+
+_CLOSE_SECONDS = 120.0
+"""How long a knowledge base may take to close, and what it has outside of the cache to be removed."""
 
 
 @dataclass
@@ -93,30 +101,50 @@ class KnowledgeBasePool:
             return self._open[unit.unit_id].kb
 
     async def aclose(self) -> None:
-        """Close all of them."""
+        """Close all of them, and remove what the run has made outside of the cache."""
         async with self._lock:
-            problems = [await _close(*self._open.popitem()) for _ in range(len(self._open))]
-            problems += [await self._retire(path) for path in sorted(self._entries)]
+            problems = [await self._close(*self._open.popitem()) for _ in range(len(self._open))]
+            problems.append(await self._retire())
         for problem in filter(None, problems):
             self.notice(problem)
 
-    async def _retire(self, path: Path) -> str | None:
-        """Remove what a run has made on a server, if it is the last to use it, unless the recipe keeps it."""
-        recipe = self.recipe.recipe
-        if self.cache is None or not hasattr(recipe, "drop") or getattr(recipe, "keep", False):
+    async def _retire(self) -> str | None:
+        """Remove what the run has made on a server, where it is the last to use it, unless the recipe keeps it."""
+        drop, cache = getattr(self.recipe.recipe, "drop", None), self.cache
+        if cache is None or drop is None or getattr(self.recipe.recipe, "keep", False):
             return None
         try:
-            await asyncio.to_thread(self.cache.retire, path, recipe.drop)
-        except Exception as error:
-            return f"what {path} points to cannot be removed: {type(error).__name__}: {error}"
+            fingerprint = await asyncio.to_thread(self._fingerprint)
+        except Exception:
+            return None  # nothing of it can be in the cache
+        outside = self._outside(drop, fingerprint)
+        # What others of the session have built too: one of them may have been killed.
+        made = await asyncio.to_thread(cache.made_outside, outside)
+        for path in sorted(self._entries.union(made)):
+            what = f"what recipe {self.recipe.name} has made outside of the KB cache, for {path.parent},"
+            if problem := await _problem(asyncio.to_thread(cache.retire, path, outside), what, "removed"):
+                return problem  # the others would not fare better
         return None
+
+    def _outside(self, drop: Callable[[Path], Any], fingerprint: str) -> Outside:
+        """Return how to remove what saved KBs point to."""
+        loop = asyncio.get_running_loop()
+
+        def dropped(path: Path) -> None:
+            asyncio.run_coroutine_threadsafe(call(drop, path), loop).result()
+
+        return Outside(dropped, str(self.recipe.source_file or self.recipe.name), fingerprint)
+
+    async def _close(self, unit_id: str, opened: OpenKnowledgeBase) -> str | None:
+        what = f"the knowledge base of run unit {unit_id!r} (recipe {self.recipe.name})"
+        return await _problem(opened.aclose(), what, "closed")
 
     async def _make_room(self) -> None:
         while len(self._open) >= self.config.open_knowledge_bases:
             unit_id, oldest = next(iter(self._open.items()))
             await self.before_close(unit_id)
             del self._open[unit_id]
-            if problem := await _close(unit_id, oldest):
+            if problem := await self._close(unit_id, oldest):
                 self.notice(problem)
 
     async def _try_open(self, unit: BenchmarkRunUnit) -> OpenKnowledgeBase:
@@ -156,28 +184,50 @@ class KnowledgeBasePool:
 
     async def _open_cached(self, unit: BenchmarkRunUnit, name: str, cache: KnowledgeBaseCache) -> OpenKnowledgeBase:
         digest = await digest_documents(self.plan, unit)
-        key = kb_key(digest, await asyncio.to_thread(self._fingerprint))
-        label = {"knowledge_base": name, "recipe": self.recipe.name, "benchmark": self.plan.manifest.name}
-        loop = asyncio.get_running_loop()
-
-        def build(target: Path) -> None:
-            asyncio.run_coroutine_threadsafe(self._build_into(unit, name, target), loop).result()
-
-        def opened(newer_than: Path | None = None) -> CacheEntry:
-            return cache.open(key, build=build, rebuild=self.config.rebuild, label=label, newer_than=newer_than)
-
-        entry = await asyncio.to_thread(opened)
+        fingerprint = await asyncio.to_thread(self._fingerprint)
+        opening = partial(self._entry, unit, name, cache, kb_key(digest, fingerprint), fingerprint)
+        entry = await opening()
         try:
             kb = await self._load(entry, name)
         except BuildError:
             if entry.built:
                 raise
             # Its files are whole, but what they point to, such as a table on a server, is gone.
-            entry = await asyncio.to_thread(opened, entry.path)
+            entry = await opening(newer_than=entry.path)
             kb = await self._load(entry, name)
-        self._entries.add(entry.path)
         facts = {"documents_digest": digest, "index_bytes": entry.manifest.size}
         return OpenKnowledgeBase(kb, _report(unit, name, kb, entry.build_seconds, not entry.built, facts), entry)
+
+    async def _entry(
+        self,
+        unit: BenchmarkRunUnit,
+        name: str,
+        cache: KnowledgeBaseCache,
+        key: str,
+        fingerprint: str,
+        newer_than: Path | None = None,
+    ) -> CacheEntry:
+        label = {"knowledge_base": name, "recipe": self.recipe.name, "benchmark": self.plan.manifest.name}
+        drop, thread = getattr(self.recipe.recipe, "drop", None), Stoppable()
+        outside = None if drop is None else self._outside(drop, fingerprint)
+
+        def opened() -> CacheEntry:
+            return cache.open(
+                key,
+                build=lambda target: thread.wait_for(partial(self._build_into, unit, name, target)),
+                rebuild=self.config.rebuild,
+                label=label,
+                newer_than=newer_than,
+                outside=outside,
+            )
+
+        def late(entry: CacheEntry) -> None:
+            self._entries.add(entry.path)
+            entry.release()
+
+        entry = await thread.run(opened, late)
+        self._entries.add(entry.path)
+        return entry
 
     async def _load(self, entry: CacheEntry, name: str) -> Any:
         try:
@@ -190,22 +240,26 @@ class KnowledgeBasePool:
         return recipe_fingerprint(self.recipe.recipe, self.recipe.source_file)
 
     async def _build_into(self, unit: BenchmarkRunUnit, name: str, target: Path) -> None:
-        kb = await self._build(unit, name)
+        kb = await self._build(unit, name, target)
         try:
             await call(kb.save, target)
         finally:
             await close(kb)
 
-    async def _build(self, unit: BenchmarkRunUnit, name: str) -> Any:
-        with tempfile.TemporaryDirectory(prefix="heta-raw-") as folder:
-            objects = LocalObjectStore(Path(folder))
-            try:
+    async def _build(self, unit: BenchmarkRunUnit, name: str, target: Path | None = None) -> Any:
+        recipe, kb = self.recipe.recipe, None
+        given: dict[str, Any] = {"name": name, "progress": self.progress}
+        if target is not None and _notes_early(recipe):
+            given["save_directory"] = target
+        try:
+            async with _raw_store() as objects:
                 keys = await store_documents(self.plan, unit, objects, self.progress)
-                return await call(
-                    self.recipe.recipe.build, name=name, objects=objects, source_keys=keys, progress=self.progress
-                )
-            finally:
-                await objects.aclose()
+                kb = await call(recipe.build, objects=objects, source_keys=keys, **given)
+        except BaseException:
+            with suppress(Exception):
+                await close(kb)
+            raise
+        return kb
 
 
 def needs_documents(recipe: Any) -> bool:
@@ -213,13 +267,37 @@ def needs_documents(recipe: Any) -> bool:
     return bool(getattr(recipe, "needs_documents", True))
 
 
-async def _close(unit_id: str, opened: OpenKnowledgeBase) -> str | None:
-    """Close a KB; what goes wrong is told, but is no reason for others to fail."""
+def _notes_early(recipe: Any) -> bool:
+    """Tell whether a recipe's build asks where its KB will be saved, to note there what it is about to make outside."""
     try:
-        await opened.aclose()
-    except Exception as error:
-        return f"the knowledge base of run unit {unit_id!r} cannot be closed: {type(error).__name__}: {error}"
-    return None
+        return hasattr(recipe, "drop") and "save_directory" in inspect.signature(recipe.build).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+async def _problem(work: Coroutine[Any, Any, None], what: str, done: str) -> str | None:
+    """Do something for a limited time; what goes wrong is to be told, but is no reason for others to fail."""
+    task = asyncio.create_task(work)
+    finished, _ = await asyncio.wait([task], timeout=_CLOSE_SECONDS)
+    if not finished:
+        task.cancel()
+        return f"{what} is not {done} after {_CLOSE_SECONDS:g} s, and is left as it is"
+    error = task.exception()
+    return None if error is None else f"{what} cannot be {done}: {type(error).__name__}: {error}"
+
+
+@asynccontextmanager
+async def _raw_store() -> AsyncIterator[LocalObjectStore]:
+    """Make a store for the raw documents of one build, and remove it at the end."""
+    folder = raw_folder()
+    objects = LocalObjectStore(await asyncio.to_thread(folder.__enter__))
+    try:
+        yield objects
+    finally:
+        try:
+            await objects.aclose()
+        finally:
+            await asyncio.to_thread(folder.__exit__, None, None, None)
 
 
 def _build_error(unit: BenchmarkRunUnit, error: Exception) -> BuildError:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +15,13 @@ from pytest_heta.calling import call
 from pytest_heta.errors import HetaError, RecipeError, UsageError
 from pytest_heta.integrations import as_recipe
 from pytest_heta.integrations.function import FunctionRecipe
+from pytest_heta.integrations.http_address import is_address, recipe_of_address
 from pytest_heta.loading import describe_failure, load_object
+from pytest_heta.masking import mask_text
 
 DEFAULT_ATTRIBUTE, SEARCH_ATTRIBUTE = "recipe", "search"
 _SPEC = re.compile(r"(.+\.py)(?::([^\W\d]\w*))?")
+_UNFIT = re.compile(r"[^\w.-]+")
 
 
 @dataclass(frozen=True)
@@ -34,8 +40,32 @@ class RecipeSpec:
 
 
 @dataclass(frozen=True)
+class AddressSpec:
+    """The address of a service, with its options, and the name that it has in reports."""
+
+    text: str
+    name: str
+
+    @property
+    def label(self) -> str:
+        """The name, fit for node ids and the names of files."""
+        return _UNFIT.sub("-", self.name).strip("-.") or self._digest
+
+    def told_apart(self) -> AddressSpec:
+        """Return the same address under a name that no other one has."""
+        return replace(self, name=f"{self.name}-{self._digest}")
+
+    @property
+    def _digest(self) -> str:
+        return sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+AnySpec = RecipeSpec | AddressSpec
+
+
+@dataclass(frozen=True)
 class LoadedRecipe:
-    """A recipe object, its name in reports, and the file that it came from."""
+    """A recipe object, its name in reports, and the file that it came from, if it came from one."""
 
     recipe: Any
     name: str
@@ -49,29 +79,58 @@ class LoadedRecipe:
         return {"name": self.name, **(dict(declared) if declared else {"type": type(self.recipe).__qualname__})}
 
 
-def parse_recipe_spec(text: str, root: Path) -> RecipeSpec:
-    """Take a recipe specification apart; a relative path starts at ``root``.
+def parse_recipe_specs(texts: Iterable[str], root: Path) -> list[AnySpec]:
+    """Take recipe specifications apart; addresses that would have the same name get a digest each to tell them apart.
 
     Raises:
-        UsageError: where there is no such file.
+        UsageError: where one of them cannot be used.
 
     """
-    match = _SPEC.fullmatch(text.strip())
+    specs = [parse_recipe_spec(text, root) for text in texts]
+    # As in file systems where LIVE and live are one name.
+    uses = Counter(spec.label.casefold() for spec in set(specs) if isinstance(spec, AddressSpec))
+    return [
+        spec.told_apart() if isinstance(spec, AddressSpec) and uses[spec.label.casefold()] > 1 else spec
+        for spec in specs
+    ]
+
+
+def parse_recipe_spec(text: str, root: Path) -> AnySpec:
+    """Take a recipe specification apart; the relative path of a file starts at ``root``.
+
+    Raises:
+        UsageError: where there is no such file, or an address cannot be used.
+
+    """
+    text = text.strip()
+    if is_address(text):
+        return AddressSpec(text, recipe_of_address(text).name)
+    match = _SPEC.fullmatch(text)
     if match is None:
-        raise UsageError(f"recipe {text!r}: expected FILE.py or FILE.py:ATTRIBUTE")
+        raise UsageError(
+            f"recipe {mask_text(text)!r}: expected FILE.py or FILE.py:ATTRIBUTE, or https://HOST/…?q={{query}}"
+        )
     path = Path(root, match[1]).resolve()
     if not path.is_file():
         raise UsageError(f"recipe {text!r}: no such file: {path}")
     return RecipeSpec(text, path, match[2])
 
 
-async def load_recipe(spec: RecipeSpec) -> LoadedRecipe:
-    """Import the recipe's file and return the recipe in it; a function without parameters is called for it.
+async def load_recipe(spec: AnySpec) -> LoadedRecipe:
+    """Return the recipe of a specification: what an address stands for, or what is in a file, which is imported.
+
+    A function without parameters that is found in the file is called for the recipe.
 
     Raises:
         RecipeError: where the file cannot be imported or holds no recipe under that name.
 
     """
+    if isinstance(spec, AddressSpec):
+        return LoadedRecipe(replace(recipe_of_address(spec.text), name=spec.name), spec.name)
+    return await _load_file(spec)
+
+
+async def _load_file(spec: RecipeSpec) -> LoadedRecipe:
     found = _find(spec)
     if inspect.isfunction(found) and not inspect.signature(found).parameters:
         try:

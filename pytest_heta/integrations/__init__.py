@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_heta.errors import RecipeError
 from pytest_heta.integrations.function import BuilderRecipe, FunctionRecipe, builds_documents
+from pytest_heta.integrations.http_address import is_address, recipe_of_address
 from pytest_heta.protocols import RecipeProtocol
 
 _FRAMEWORKS = {
@@ -22,11 +23,12 @@ _FRAMEWORKS = {
 def as_recipe(found: Any, where: str) -> RecipeProtocol:
     """Return ``found`` as a recipe: one that keeps the protocol as it is, anything else adapted.
 
-    Adapted are a search function, a class with ``build(documents)``, and what heta-framework, LangChain, LlamaIndex or
-    Haystack make.
+    Adapted are a search function, a class with ``build(documents)``, the address of a service, and what heta-framework,
+    LangChain, LlamaIndex or Haystack make.
 
     Raises:
         RecipeError: where it is none of these; the message names ``where`` it was found.
+        UsageError: where an address cannot be used.
 
     """
     framework = next(_frameworks_of(found), None)
@@ -35,6 +37,8 @@ def as_recipe(found: Any, where: str) -> RecipeProtocol:
         return recipe
     if builds_documents(found):
         return BuilderRecipe(found)
+    if isinstance(found, str) and is_address(found):
+        return recipe_of_address(found)
     if isinstance(found, type):
         found = found()
     if isinstance(found, RecipeProtocol):

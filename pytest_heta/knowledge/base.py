@@ -43,7 +43,13 @@ class EmbeddedKnowledgeBase(SearchingKnowledgeBase):
 
     def save(self, directory: Path) -> None:
         """Copy all files into ``directory``, from where the recipe's ``load`` opens them."""
-        shutil.copytree(self._directory, directory, dirs_exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
+        # One by one: the folder itself may be a temporary one, which is closed to other accounts.
+        for path in self._directory.iterdir():
+            if path.is_dir():
+                shutil.copytree(path, directory / path.name, dirs_exist_ok=True)
+            else:
+                shutil.copyfile(path, directory / path.name)
 
     def close(self) -> None:
         """Release the files; the knowledge base cannot be used afterwards."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from pytest_heta.plugin.fixtures import heta_case, heta_kb, heta_response, heta_scores
-from pytest_heta.plugin.options import SUITE_SUFFIX, add_options
+from pytest_heta.plugin.options import ADDRESS_SUFFIX, SUITE_SUFFIX, add_options
 
 if TYPE_CHECKING:
     from pytest_heta.plugin.nodes import CaseItem
@@ -37,13 +37,13 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
-    """Make the recipe files arguments, so that pytest collects them."""
+    """Make the files of the recipes arguments, so that pytest collects them."""
     known = early_config.known_args_namespace
     if known.heta_benchmark and known.heta_recipe and known.heta_benchmark != ["list"]:
-        from pytest_heta.plugin.start import anchor_arguments
+        from pytest_heta.plugin.anchors import anchor_arguments
 
         # First, where no option that takes an optional value stands before them.
-        args[:0] = anchor_arguments(known.heta_recipe, known.file_or_dir)
+        args[:0] = anchor_arguments(known.heta_recipe, known.file_or_dir, early_config.rootpath)
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
@@ -77,8 +77,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect suite files."""
-    if not file_path.name.endswith(SUITE_SUFFIX):
+    """Collect suite files, and what stands for a recipe that is no file."""
+    if not file_path.name.endswith(SUITE_SUFFIX) and not _is_address_anchor(file_path, parent.config):
         return None
     from pytest_heta.plugin.nodes import AnchorFile
 
@@ -92,7 +92,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
     """Collect a recipe file as what it is, where pytest would import it as a module of tests."""
     heta = parent.config.stash.get(SESSION, None)
-    if heta is None or module_path.resolve() not in heta.recipe_files:
+    if heta is None or module_path.resolve() not in heta.anchors:
         return None
     from pytest_heta.plugin.nodes import AnchorFile
 
@@ -152,6 +152,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     heta = config.stash.get(SESSION, None)
     if heta is not None:
         heta.close()
+
+
+def _is_address_anchor(path: Path, config: pytest.Config) -> bool:
+    return path.suffix == ADDRESS_SUFFIX and SESSION in config.stash and path.resolve() in config.stash[SESSION].anchors
 
 
 def heta_session(config: pytest.Config) -> HetaSession:

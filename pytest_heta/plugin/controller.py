@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from pytest_heta.errors import UsageError
 from pytest_heta.plugin.affinity import Affinity
 from pytest_heta.plugin.baselines import Baselines
 from pytest_heta.plugin.gates import report_gates
 from pytest_heta.plugin.gathering import Gathered, decoded
+from pytest_heta.plugin.host import HostNews
 from pytest_heta.plugin.options import SUITE_SUFFIX, option_value
 from pytest_heta.plugin.outputs import Outputs, for_evaluation
 from pytest_heta.plugin.session import AnchoredEvaluation, HetaSession
@@ -24,6 +26,8 @@ from pytest_heta.reports.collector import collector_paused
 from pytest_heta.reports.provenance import provenance
 from pytest_heta.reports.slices import with_slices
 from pytest_heta.runner import new_facts
+
+_UNPLANNED = "is not planned where the run is reported: pytest's root folder, the benchmark or the recipe is another"
 
 
 class Controller:
@@ -50,11 +54,18 @@ class Controller:
         self.select(item.nodeid for item in session.items)
 
     def select(self, nodeids: Iterable[str]) -> None:
-        """Note which items will run."""
+        """Note which items will run.
+
+        Raises:
+            UsageError: for an item of an evaluation that is planned otherwise here, as on another machine it may be.
+
+        """
         for nodeid in nodeids:
             gathered = self._gathered_of(nodeid)
             if gathered is not None and nodeid in gathered.planned:
                 gathered.selected.add(nodeid)
+            elif gathered is not None or nodeid.partition("::")[0].endswith(SUITE_SUFFIX):
+                raise UsageError(f"{nodeid} {_UNPLANNED}")
 
     def affinity_of(self, nodeid: str) -> Affinity | None:
         """Return what an item belongs to for scheduling: its run unit, or None for another test."""
@@ -62,6 +73,23 @@ class Controller:
         if gathered is None or nodeid not in gathered.planned:
             return None
         return Affinity(nodeid.rsplit("::", 1)[0], gathered.anchored.evaluation.shareable)
+
+    def receive_from_host(
+        self, nodeid: str, line: str, knowledge_bases: Sequence[KnowledgeBaseReport], news: HostNews
+    ) -> None:
+        """Do the same for another machine, which cannot write down what it finished where this run is resumed.
+
+        Raises:
+            UsageError: the result is not of an evaluation of this run.
+
+        """
+        gathered = self._gathered_of(nodeid)
+        if gathered is None:
+            raise UsageError(f"{nodeid} {_UNPLANNED}")
+        gathered.agree(news)
+        if not gathered.was_finished(nodeid):
+            self._heta.journal(gathered.prefix, gathered.anchored, line, knowledge_bases)
+        self.receive(nodeid, line, knowledge_bases)
 
     def receive(self, nodeid: str, line: str, knowledge_bases: Iterable[KnowledgeBaseReport]) -> None:
         """Note the result of an item, in JSON, and how knowledge bases came to be."""
@@ -127,7 +155,7 @@ class Controller:
 
     def _load(self, file: str) -> None:
         anchor = (self._config.rootpath / file).resolve()
-        if anchor in self._heta.recipe_files or anchor.name.endswith(SUITE_SUFFIX):
+        if anchor in self._heta.anchors or anchor.name.endswith(SUITE_SUFFIX):
             for anchored in self._heta.anchored(anchor):
                 prefix = f"{file}::{anchored.name}"
                 self._gathered.setdefault(prefix, Gathered(prefix, anchored, self._heta.shard))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
+from pytest_heta.engine.agreement import Facts, disagreements, evaluation_facts
 from pytest_heta.engine.scoring import not_run_result
 from pytest_heta.engine.shard import SHARD, Shard
+from pytest_heta.errors import UsageError
+from pytest_heta.plugin.host import HostNews, unlike
 from pytest_heta.plugin.session import AnchoredEvaluation, PlannedCase
 from pytest_heta.records import EvaluationCaseResult, KnowledgeBaseReport
 
@@ -26,6 +30,26 @@ class Gathered:
         self._lines: dict[str, str] = {}
         self.knowledge_bases: dict[str, KnowledgeBaseReport] = {}
         self._note(anchored.known_bases)
+        self._documents: Facts = {}
+
+    @cached_property
+    def _facts(self) -> Facts:
+        return evaluation_facts(self.anchored.evaluation)
+
+    def agree(self, news: HostNews) -> None:
+        """Hold what another machine says of itself against what is known here and what others have said.
+
+        Raises:
+            UsageError: its results are not of this evaluation.
+
+        """
+        documents = news.get("documents", {})
+        known = {what: self._documents.setdefault(what, digest) for what, digest in documents.items()}
+        differences = disagreements(known, documents)
+        if "facts" in news:
+            differences += disagreements(self._facts, news["facts"])
+        if differences:
+            raise UsageError(unlike(news["host"], differences))
 
     def add(self, nodeid: str, line: str, knowledge_bases: Iterable[KnowledgeBaseReport]) -> None:
         """Note a result; that of a second try of the same item replaces the first.
@@ -41,6 +65,11 @@ class Gathered:
             # Of several workers that opened it, the one that built it tells how.
             if known is None or known.cached:
                 self.knowledge_bases[kb.unit_id] = kb
+
+    def was_finished(self, nodeid: str) -> bool:
+        """Tell whether the run that is resumed has finished an item."""
+        planned = self.planned[nodeid]
+        return (planned.unit.unit.unit_id, planned.case.case_id, planned.mode) in self.anchored.finished
 
     def ordered_results(self) -> list[EvaluationCaseResult]:
         """Return a result for each selected item, in plan order; those without one were not run."""

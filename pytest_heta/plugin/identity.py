@@ -13,6 +13,9 @@ import pytest
 from pytest_heta.errors import UnknownNameError
 from pytest_heta.plugin.options import LAST_RUN, option_value
 
+HOST = "heta_host"
+"""What a worker on another machine is told beside."""
+
 _RUN: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 
 

@@ -24,7 +24,7 @@ def node_names(ids: Iterable[str]) -> dict[str, str]:
 
 
 def _free_name(key: str, taken: set[str]) -> str:
-    slug = _OTHER.sub("-", key).strip("-")[:_LONGEST]
+    slug = _OTHER.sub("-", key).strip("-").lstrip(".")[:_LONGEST]  # without a dot, which would hide a folder
     digest = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
     # The whole digest ends the search for all but a crafted id.
     lengths = range(8, len(digest) + 1)

@@ -21,7 +21,7 @@ from pytest_heta.reports.collector import collector_paused
 
 
 class AnchorFile(pytest.Module):
-    """A recipe file or a suite file. A Module, so that the user's module-scoped fixtures find their node."""
+    """An anchor: a recipe, or a suite of them. A Module, so that the user's module-scoped fixtures find their node."""
 
     obj = None
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 GROUP = "heta"
-SUITE_SUFFIX = ".heta.toml"
+SUITE_SUFFIX, ADDRESS_SUFFIX = ".heta.toml", ".url"
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,13 @@ OPTIONS = (
         metavar="SPEC",
         repeat=True,
     ),
-    Option("--heta-recipe", "recipe to evaluate: FILE.py[:ATTR]; may be repeated", metavar="FILE", repeat=True),
+    Option(
+        "--heta-recipe",
+        "recipe to evaluate: FILE.py[:ATTR], or the address of a service, https://HOST/…?q={query}[#OPTION=VALUE&…]; "
+        "may be repeated",
+        metavar="SPEC",
+        repeat=True,
+    ),
     Option("--heta-mode", "query mode (default: all of the recipe); may be repeated", "args", "MODE", repeat=True),
     Option("--heta-top-k", "results to ask for (default: what the deepest metric needs)", "string", "K", positive),
     Option("--heta-limit", "run only the first N cases of each benchmark", metavar="N", type=positive),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import pytest
 
@@ -10,12 +10,21 @@ from pytest_heta.engine.retry import evaluation_error
 from pytest_heta.engine.scoring import errored_result, not_run_result
 from pytest_heta.plugin.asking import BuildFailed
 from pytest_heta.plugin.check import ASKED, ERROR, GIVEN, JUDGED, LINE, RESULT, CaseFailed, encoded
+from pytest_heta.plugin.host import HostNews
 from pytest_heta.records import EvaluationCaseResult, EvaluationError, KnowledgeBaseReport
 
 if TYPE_CHECKING:
     from pytest_heta.plugin.nodes import CaseItem
 
 ATTRIBUTE = "heta"
+
+
+class Record(TypedDict):
+    """The value of the attribute: a result and reports on knowledge bases, each in JSON, and what a host has to say."""
+
+    case: str
+    knowledge_bases: list[str]
+    host: NotRequired[HostNews]
 
 
 def hand_over(item: CaseItem, call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
@@ -30,20 +39,25 @@ def hand_over(item: CaseItem, call: pytest.CallInfo[Any], report: pytest.TestRep
             report.sections += [section] if section else []
         line = item.stash.get(LINE, None) or encoded(result)
         forget(item.stash)
-        if item.recorded is None:
+        host = item.heta.host
+        if item.recorded is None and host is None:  # else it is written down where it is reported
             item.heta.journal(item.prefix, item.anchored, line, news)
         if item.heta.receive is not None:
             item.heta.receive(item.nodeid, line, news)
         else:
-            setattr(report, ATTRIBUTE, {"case": line, "knowledge_bases": [kb.model_dump_json() for kb in news]})
+            record = Record(case=line, knowledge_bases=[kb.model_dump_json() for kb in news])
+            if host is not None:
+                record["host"] = host.news(item.prefix, item.anchored, news)
+            setattr(report, ATTRIBUTE, record)
 
 
-def unpack(report: pytest.TestReport) -> tuple[str, list[KnowledgeBaseReport]] | None:
+def unpack(report: pytest.TestReport) -> tuple[str, list[KnowledgeBaseReport], HostNews | None] | None:
     """Return what came with a worker's report, the result still as JSON; None for another test or phase."""
-    record = getattr(report, ATTRIBUTE, None)
+    record: Record | None = getattr(report, ATTRIBUTE, None)
     if record is None:
         return None
-    return record["case"], [KnowledgeBaseReport.model_validate_json(text) for text in record["knowledge_bases"]]
+    bases = [KnowledgeBaseReport.model_validate_json(text) for text in record["knowledge_bases"]]
+    return record["case"], bases, record.get("host")
 
 
 def _result(item: CaseItem, call: pytest.CallInfo[Any], report: pytest.TestReport) -> EvaluationCaseResult:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from os.path import relpath
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_heta.benchmarks.registry import Family, resolve_benchmark
+from pytest_heta.engine.agreement import FACTS, evaluation_facts
 from pytest_heta.engine.cache import KnowledgeBaseCache
 from pytest_heta.engine.config import RunnerConfig
 from pytest_heta.engine.evaluation import Evaluation
@@ -28,6 +29,8 @@ from pytest_heta.engine.shard import PLAN, SHARD, Shard, plan_ids
 from pytest_heta.errors import HetaError, UsageError
 from pytest_heta.loading import describe_failure
 from pytest_heta.locations import default_cache_dir, kb_cache_dir
+from pytest_heta.plugin.anchors import anchor_of, node_path, write_anchors
+from pytest_heta.plugin.host import host_of
 from pytest_heta.plugin.identity import resumes, runs_folder, worker_input
 from pytest_heta.plugin.names import node_names
 from pytest_heta.plugin.options import SUITE_SUFFIX, option_value
@@ -116,13 +119,14 @@ class HetaSession:
         """
         self.config = config
         self.specs = specs_of_options(config)
+        write_anchors((spec.recipe for spec in self.specs), config.rootpath)
         self.settings = _settings(config)
         self.workspace = _workspace(config)
         self.download = not option_value(config, "--heta-offline")
         if not self.download:
             _keep_hub_offline(config)
         self.shown_cases = frozenset(option_value(config, "--heta-show"))
-        self.notify = partial(_notify, config)
+        self._summed_up = False
         self.loop = LoopThread(threads=max(16, self.settings.concurrency + 8))
         self._start_ns: int = worker_input(config)["heta_start_ns"]
         folder = self.settings.kb_cache
@@ -132,6 +136,8 @@ class HetaSession:
         self._anchored: dict[Path, list[AnchoredEvaluation]] = {}
         self._marked: dict[EvaluationSpec, AnchoredEvaluation] = {}
         self.run_id: str = worker_input(config)["heta_run_id"]
+        self.host = host_of(config)
+        self._runs = self.host.runs if self.host else runs_folder(config)
         self._resumes = resumes(config)
         self._replay = _folder(config, option_value(config, "--heta-replay"))
         shard = option_value(config, "--heta-shard")
@@ -142,10 +148,10 @@ class HetaSession:
         self._journals: dict[str, JournalWriter | None] = {}
         self._collector: RareCollector | None = None
 
-    @property
-    def recipe_files(self) -> tuple[Path, ...]:
+    @cached_property
+    def anchors(self) -> tuple[Path, ...]:
         """The files that the options make anchors."""
-        return tuple(dict.fromkeys(spec.recipe.path for spec in self.specs))
+        return tuple(dict.fromkeys(map(self._anchor_of, self.specs)))
 
     def anchored(self, anchor: Path) -> list[AnchoredEvaluation]:
         """Return the evaluations of a recipe file or suite file, prepared and planned when first asked for.
@@ -190,7 +196,7 @@ class HetaSession:
 
     def run_folder(self, prefix: str) -> Path:
         """Return the folder in which this run keeps what belongs to one benchmark node."""
-        return runs_folder(self.config) / self.run_id / node_names([prefix])[prefix]
+        return self._runs / self.run_id / node_names([prefix])[prefix]
 
     def journal(
         self, prefix: str, anchored: AnchoredEvaluation, line: str, news: Sequence[KnowledgeBaseReport]
@@ -217,8 +223,16 @@ class HetaSession:
         for anchored in self.all_anchored():
             self.loop.run(anchored.evaluation.stop_queries())
 
+    def notify(self, message: str) -> None:
+        """Tell something in pytest's summary of warnings or, once that was printed, on the standard error output."""
+        if self._summed_up:
+            print(f"heta: {message}", file=sys.stderr)
+        else:
+            _notify(self.config, message)
+
     def close(self) -> None:
         """Close all knowledge bases, end the loop."""
+        self._summed_up = True
         if self._cache is not None:
             self._cache.stop()
         try:
@@ -226,23 +240,31 @@ class HetaSession:
                 self.loop.run(anchored.evaluation.aclose())
         finally:
             self.loop.close()
+            if self.host is not None:
+                self.host.close()
             for writer in filter(None, self._journals.values()):
                 writer.close()
 
     def _specs_at(self, anchor: Path) -> Sequence[EvaluationSpec]:
         if anchor.name.endswith(SUITE_SUFFIX):
             return [with_options(spec, self.config) for spec in read_suite(anchor)]
-        return [spec for spec in self.specs if spec.recipe.path == anchor]
+        return [spec for spec in self.specs if self._anchor_of(spec) == anchor]
+
+    def _anchor_of(self, spec: EvaluationSpec) -> Path:
+        return anchor_of(spec.recipe, self.config.rootpath)
 
     def _load(self, anchor: Path, specs: Sequence[EvaluationSpec]) -> list[AnchoredEvaluation]:
-        several = len({(spec.recipe.path, spec.recipe.attribute) for spec in specs}) > 1
+        several = len({spec.recipe for spec in specs}) > 1
         loaded: list[AnchoredEvaluation] = []
         for spec in specs:
             anchored = self._evaluated(spec, several=several)
             if any(other.name == anchored.name for other in loaded):
                 raise UsageError(f"{spec.benchmark!r} and another benchmark here have the same name: {anchored.name}")
+            prefix = f"{node_path(anchor, self.config.rootpath)}::{anchored.name}"
+            if self.host is not None and anchor in self.anchors:
+                self.host.check(prefix, anchored, self.config.rootpath)
             if self._resumes:
-                self._take_over(f"{_node_path(self.config, anchor)}::{anchored.name}", anchored)
+                self._take_over(prefix, anchored)
             loaded.append(anchored)
         return loaded
 
@@ -322,7 +344,7 @@ class HetaSession:
             case_thresholds=resolve_gates(spec.case_thresholds, metrics, modes),
             policies=resolve_policies(spec.policies, metrics, modes),
             prepare_seconds=time.perf_counter() - started,
-            facts={PLAN: plan_ids(whole)} if self.shard else {},
+            facts={PLAN: plan_ids(whole), FACTS: list(evaluation_facts(evaluation).items())} if self.shard else {},
         )
 
     def _settings_for(self, spec: EvaluationSpec) -> RunnerConfig:
@@ -333,11 +355,6 @@ def benchmark_families(config: pytest.Config) -> dict[str, Family]:
     """Return the benchmark families that the hook gives; of two with one name the first implementation's."""
     found: list[Mapping[str, Family]] = config.pluginmanager.hook.pytest_heta_benchmarks(config=config)
     return {name: family for families in reversed(found) for name, family in families.items()}
-
-
-def _node_path(config: pytest.Config, anchor: Path) -> str:
-    """Return what stands for a file at the beginning of node ids."""
-    return Path(relpath(anchor, config.rootpath)).as_posix()
 
 
 def _keep_hub_offline(config: pytest.Config) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_heta.engine.recipes import RecipeSpec, parse_recipe_spec
+from pytest_heta.engine.recipes import AnySpec, parse_recipe_specs
 from pytest_heta.engine.selection import ALL_CASES, Selection
 from pytest_heta.errors import UsageError
 from pytest_heta.plugin.options import option_value
@@ -29,7 +29,7 @@ class EvaluationSpec:
     """
 
     benchmark: str
-    recipe: RecipeSpec
+    recipe: AnySpec
     root: Path
     modes: tuple[str, ...] = ()
     top_k: int | None = None
@@ -54,8 +54,8 @@ def specs_of_options(config: pytest.Config) -> tuple[EvaluationSpec, ...]:
         given, missing = ("--heta-benchmark", "--heta-recipe") if benchmarks else ("--heta-recipe", "--heta-benchmark")
         raise UsageError(f"{given} needs {missing}: a recipe is evaluated on a benchmark")
     found = tuple(
-        EvaluationSpec(benchmark, parse_recipe_spec(recipe, root), root)
-        for recipe in recipes
+        EvaluationSpec(benchmark, recipe, root)
+        for recipe in parse_recipe_specs(recipes, root)
         for benchmark in benchmarks
     )
     return tuple(dict.fromkeys(with_options(spec, config) for spec in found))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -18,21 +17,6 @@ from pytest_heta.plugin.nodes import CaseItem
 from pytest_heta.plugin.session import HetaSession, PlannedCase, benchmark_families
 from pytest_heta.records import BenchmarkCase
 from pytest_heta.reports.collector import collector_paused
-
-
-def anchor_arguments(recipes: Sequence[str], given: Sequence[str]) -> list[str]:
-    """Return the recipe files to collect beside the paths that were given.
-
-    None where a given path already leads into one of them: then a part of the run was chosen by node id.
-    """
-    files = list(dict.fromkeys(_file_of(recipe) for recipe in recipes))
-    named = {Path(argument.split("::", 1)[0]).resolve() for argument in given}
-    return [] if any(Path(file).resolve() in named for file in files) else files
-
-
-def _file_of(recipe: str) -> str:
-    head, colon, attribute = recipe.rpartition(":")
-    return head if colon and head.endswith(".py") and attribute.isidentifier() else recipe
 
 
 def print_known_benchmarks(config: pytest.Config) -> int:
@@ -72,7 +56,7 @@ def load_everything(heta: HetaSession) -> None:
     """
     try:
         with collector_paused():
-            for anchor in heta.recipe_files:
+            for anchor in heta.anchors:
                 heta.anchored(anchor)
     except HetaError as error:
         raise pytest.UsageError(str(error)) from error

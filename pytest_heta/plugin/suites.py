@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_heta.engine.recipes import RecipeSpec, parse_recipe_spec
+from pytest_heta.engine.recipes import RecipeSpec, parse_recipe_specs
 from pytest_heta.engine.selection import Selection
 from pytest_heta.errors import DataError, UsageError
 from pytest_heta.plugin.specs import BOUNDS, POLICIES, EvaluationSpec, policies, thresholds
@@ -65,8 +65,8 @@ def _specs(table: dict[str, Any], root: Path) -> tuple[EvaluationSpec, ...]:
         baseline=root / baseline if baseline else None,
     )
     return tuple(
-        replace(common, benchmark=benchmark, recipe=parse_recipe_spec(recipe, root))
-        for recipe in _required(table, "recipe")
+        replace(common, benchmark=benchmark, recipe=recipe)
+        for recipe in parse_recipe_specs(_required(table, "recipe"), root)
         for benchmark in _required(table, "benchmark")
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_heta.engine.agreement import FACTS, Facts, disagreements, documents_of
 from pytest_heta.engine.journal import JournalHeader, explain_difference, read_journal
 from pytest_heta.engine.resume import ResultKey
 from pytest_heta.engine.shard import PLAN, SHARD, Shard
@@ -140,8 +141,24 @@ def _differences(first: Part, part: Part) -> Iterator[str]:
             yield f"{field.replace('_', ' ')} differ: {_told(getattr(one, field))} and {_told(getattr(other, field))}"
     if one.metadata.get("evaluators") != other.metadata.get("evaluators"):
         yield "their metrics are defined differently"
+    yield from _told_differently(one, other)
     if _shared_selection(one) != _shared_selection(other) or one.metadata.get(PLAN) != other.metadata.get(PLAN):
         yield "they planned other cases"
+
+
+def _told_differently(one: EvaluationReport, other: EvaluationReport) -> Iterator[str]:
+    """Hold what two reports know of their cases, recipes and documents against each other; old ones know nothing."""
+    facts, others = (dict(report.metadata.get(FACTS, ())) for report in (one, other))
+    if facts and others:
+        yield from disagreements(facts, others)
+    documents, elsewhere = _documents(one), _documents(other)
+    common = documents.keys() & elsewhere.keys()
+    yield from disagreements({key: documents[key] for key in common}, {key: elsewhere[key] for key in common})
+
+
+def _documents(report: EvaluationReport) -> Facts:
+    digests = {base.unit_id: base.manifest.get("documents_digest") for base in report.knowledge_bases}
+    return {documents_of(unit_id): digest for unit_id, digest in digests.items() if digest}
 
 
 def _differences_of_header(report: EvaluationReport, part: Part) -> Iterator[str]:
@@ -237,7 +254,7 @@ def _versions(of_shards: Iterable[Mapping[str, str]]) -> dict[str, str]:
 def _metadata(reports: Mapping[Shard, EvaluationReport]) -> dict[str, Any]:
     """Return what all shards say of themselves, and under ``shards`` what each says in its own way."""
     said = {
-        str(shard): {key: value for key, value in report.metadata.items() if key not in (PLAN, SLICES)}
+        str(shard): {key: value for key, value in report.metadata.items() if key not in (PLAN, FACTS, SLICES)}
         for shard, report in reports.items()
     }
     first, *others = said.values()

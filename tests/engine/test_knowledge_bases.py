@@ -146,7 +146,7 @@ def test_an_error_in_close_is_told_and_fails_nobody(failure: BaseException) -> N
         pool = Pool(await plan_of(units=UNITS), recipe, open_knowledge_bases=2)
         for unit in UNITS[:2]:
             await pool.get(unit)
-        with pytest.warns(UserWarning, match="the knowledge base of run unit 'u0' cannot be closed: "):
+        with pytest.warns(UserWarning, match=r"the knowledge base of run unit 'u0' \(recipe toy\) cannot be closed: "):
             await pool.get(UNITS[2])
         with pytest.warns(UserWarning, match="cannot be closed") as told:
             await pool.aclose()
@@ -154,6 +154,26 @@ def test_an_error_in_close_is_told_and_fails_nobody(failure: BaseException) -> N
         return recipe
 
     assert [base.closed for base in run(story()).bases] == [1, 1, 1]
+
+
+def test_a_close_that_hangs_is_left_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The notice names unit and recipe, the other knowledge bases are closed, and the cache has its entry back."""
+    monkeypatch.setattr("pytest_heta.engine.knowledge_bases._CLOSE_SECONDS", 0.05)
+
+    async def story() -> list[str]:
+        pool = Pool(await plan_of(units=UNITS), SavingRecipe(), tmp_path)
+        notices: list[str] = []
+        pool.notice = notices.append
+        hanging, sound = [await pool.get(unit) for unit in UNITS[:2]]
+        hanging.aclose = asyncio.Event().wait
+        await pool.aclose()
+        assert sound.closed == 1
+        return notices
+
+    told = "the knowledge base of run unit 'u0' (recipe toy) is not closed after 0.05 s, and is left as it is"
+    assert run(story()) == [told]
+    cache = KnowledgeBaseCache(tmp_path, notice=unheard)
+    assert [cache.in_use(entry) for entry in cache.list_entries()] == [False]
 
 
 def test_a_recipe_that_needs_no_documents_gets_none() -> None:

@@ -44,8 +44,7 @@ class ServerKnowledgeBase(SearchingKnowledgeBase):
 
     def save(self, directory: Path) -> None:
         """Write the file from which the recipe's ``load`` finds the table, which from now on outlives this object."""
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / POINTER).write_text(json.dumps(self.manifest, indent=2, ensure_ascii=False), "utf-8")
+        write_pointer(directory, self.manifest)
         self._temporary = False
 
     def close(self) -> None:
@@ -105,6 +104,18 @@ class TableSearch:
         return Ranking(
             np.array([chunk.row for chunk, _ in ordered], dtype=np.int64), np.array([score for _, score in ordered])
         )
+
+
+def write_pointer(directory: Path, manifest: Mapping[str, Any]) -> None:
+    """Write the file that says where a table lies: whole, or not at all."""
+    directory.mkdir(parents=True, exist_ok=True)
+    part = directory / f"{POINTER}.part"
+    try:
+        part.write_text(json.dumps(manifest, indent=2, ensure_ascii=False), "utf-8")
+        part.replace(directory / POINTER)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def in_build(kind: str, location: str, work: Callable[[], _T]) -> _T:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_heta.knowledge.backends.draft import Draft
 from pytest_heta.knowledge.backends.probe import RecallProbe
-from pytest_heta.knowledge.backends.table import StoredChunk, Table
+from pytest_heta.knowledge.backends.table import StoredChunk
 from pytest_heta.knowledge.building import chunks_of, empty_documents, nothing_to_search
 from pytest_heta.knowledge.chunking import Chunk, Chunker
 from pytest_heta.knowledge.vector import embed_chunks
@@ -24,7 +25,7 @@ _ROWS_AT_ONCE = 1000
 class TableBuilder:
     """Takes raw documents in; holds no more of them in memory than it is given at once."""
 
-    def __init__(self, table: Table, chunker: Chunker, embedder: Embedder | None, probe: RecallProbe | None) -> None:
+    def __init__(self, table: Draft, chunker: Chunker, embedder: Embedder | None, probe: RecallProbe | None) -> None:
         """Make the table and fill it; with ``probe``, measure its approximate index."""
         self._table, self._chunker, self._embedder, self._probe = table, chunker, embedder, probe
         self._empty: list[str] = []

@@ -64,7 +64,16 @@ class Milvus:
     def _client(self) -> Any:
         # The client asks every 10 s whether an idle connection lives; a gRPC server that allows 5 minutes hangs up.
         options = {"grpc.keepalive_time_ms": 300_000}
-        return require("pymilvus", "milvus").MilvusClient(self.uri, token=self.token, grpc_options=options)
+        connect = require("pymilvus", "milvus").MilvusClient
+        try:
+            return connect(self.uri, token=self.token, grpc_options=options)
+        except Exception as error:
+            if "Open local milvus failed" not in str(error):  # all that is told where the file is locked
+                raise
+            raise BuildError(
+                f"{self.kind} at {self.location} cannot be opened: milvus-lite lets one process open a file; while another "
+                "one has it, or with -n, name a server (milvus-lite server …)"
+            ) from error
 
 
 class MilvusTable:

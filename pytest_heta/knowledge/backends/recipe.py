@@ -8,7 +8,6 @@ import math
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_heta.errors import BuildError, RecipeError
 from pytest_heta.knowledge.answering import Answerer
+from pytest_heta.knowledge.backends.draft import Draft
 from pytest_heta.knowledge.backends.modes import FullText, Hnsw
 from pytest_heta.knowledge.backends.table import PREFIX, Columns, Server, Table
 from pytest_heta.knowledge.chunking import Chunker, TokenChunker
@@ -40,7 +40,7 @@ class ServerRecipe:
     ``modes`` maps the name of each query mode to ``Vectors(embedder)`` (exact), ``Hnsw(embedder)`` (approximate),
     ``FullText(language)`` or a ``Fusion`` of them; there is one vector mode and one full-text mode at most. Each build
     makes a table of its own, whose name carries a digest of the recipe and the documents. The knowledge base drops it
-    when it is closed, unless it was saved or ``keep`` is set.
+    when it is closed, or the run at its end if it was saved, unless ``keep`` is set.
     """
 
     def __init__(
@@ -96,8 +96,12 @@ class ServerRecipe:
         objects: ObjectStoreProtocol,
         source_keys: Sequence[str],
         progress: ProgressCallback | None = None,
+        save_directory: Path | None = None,
     ) -> ServerKnowledgeBase:
         """Build a knowledge base of these objects in a new table; nothing of it is left where that fails.
+
+        Where ``save_directory`` is given, the table's name is written there before there is a table: so ``drop`` can
+        remove what a killed process leaves.
 
         Raises:
             BuildError: a document that cannot be read, a key given twice, nothing to search, or a failing engine.
@@ -106,15 +110,18 @@ class ServerRecipe:
         check_distinct(source_keys)
         content, probes = await self._read(objects, source_keys)
         table_name = _table_name(content)
-        table = await self._in_thread(self._server.table, table_name, self._columns)
-        try:
-            built = await self._fill(table, objects, source_keys, probes, progress)
-        except BaseException:
-            await asyncio.to_thread(_abandon, table)
-            raise
         where = {"kind": self._server.kind, "location": self._server.location, "table": table_name}
-        manifest = {"recipe": self.manifest, "server": where, "content": content, **built}
-        return self._opened(name, manifest, table, temporary=not self.keep)
+        declared = {"recipe": self.manifest, "server": where, "content": content}
+        table = await self._in_thread(self._server.table, table_name, self._columns)
+        draft = Draft(table)
+        try:
+            if save_directory is not None:
+                await asyncio.to_thread(self._announce, save_directory, declared)
+            built = await self._fill(draft, objects, source_keys, probes, progress)
+        except BaseException as error:
+            await self._abandon(draft, table_name, save_directory, error)
+            raise
+        return self._opened(name, {**declared, **built}, table, temporary=not self.keep)
 
     def load(self, directory: Path, *, name: str) -> ServerKnowledgeBase:
         """Open the table that a saved knowledge base points to.
@@ -150,6 +157,21 @@ class ServerRecipe:
 
         return ServerKnowledgeBase(name, manifest, table, self._modes, self._answerer, temporary=temporary)
 
+    def _announce(self, directory: Path, declared: Mapping[str, Any]) -> None:
+        from pytest_heta.knowledge.backends.base import write_pointer
+
+        write_pointer(directory, {**declared, "chunks": 0})
+
+    async def _abandon(self, draft: Draft, table: str, directory: Path | None, error: BaseException) -> None:
+        """Drop the table of a build that failed; where that fails too, say so and keep what points to the table."""
+        from pytest_heta.knowledge.backends.base import POINTER
+
+        left = await asyncio.to_thread(draft.abandon)
+        if left is None and directory is not None:
+            (directory / POINTER).unlink(missing_ok=True)
+        if left is not None and isinstance(error, Exception):
+            raise BuildError(f"{error} (table {table} is left: {type(left).__name__}: {left})") from error
+
     async def _read(self, objects: ObjectStoreProtocol, keys: Sequence[str]) -> tuple[str, list[str]]:
         """Read all documents once: return the digest of recipe and documents, and queries for a RecallProbe."""
         from pytest_heta.knowledge.backends.probe import QUERIES, probe_text
@@ -168,7 +190,7 @@ class ServerRecipe:
 
     async def _fill(
         self,
-        table: Table,
+        draft: Draft,
         objects: ObjectStoreProtocol,
         keys: Sequence[str],
         probes: Sequence[str],
@@ -177,7 +199,7 @@ class ServerRecipe:
         from pytest_heta.knowledge.backends.building import TableBuilder
 
         probe = await asyncio.to_thread(self._probe, probes)
-        builder = await self._in_thread(TableBuilder, table, self._chunker, self._columns.embedder, probe)
+        builder = await self._in_thread(TableBuilder, draft, self._chunker, self._columns.embedder, probe)
         async for batch in fetch(objects, keys):
             await self._in_thread(builder.add, batch)
             if progress is not None:
@@ -246,10 +268,3 @@ def _columns(recipe: str, modes: Mapping[str, Any]) -> Columns:
 def _table_name(content: str) -> str:
     """Return a name that says what is in the table and is nevertheless nobody else's: digest, time, chance."""
     return f"{PREFIX}{content[:16]}_{int(time.time()):08x}{secrets.token_hex(3)}"
-
-
-def _abandon(table: Table) -> None:
-    """Drop a table that could not be filled. The error that is on its way counts, not one in here."""
-    with suppress(Exception):
-        table.drop()
-    table.close()

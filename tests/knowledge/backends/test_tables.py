@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from pytest_heta.errors import BuildError, QueryError
-from pytest_heta.knowledge.backends import LanceDb, OpenSearch, PgVector
+from pytest_heta.knowledge.backends import LanceDb, Milvus, OpenSearch, PgVector
 from pytest_heta.knowledge.backends.base import POINTER
 from pytest_heta.knowledge.backends.recipe import ServerRecipe
 from tests.knowledge.backends import servers
@@ -34,6 +36,21 @@ def test_a_closed_knowledge_base_leaves_no_table(started: Started, kind: str) ->
     kb.close()
     kb.close()
     assert table not in started(kind).tables()
+
+
+def test_a_milvus_file_is_for_one_process(tmp_path: Path) -> None:
+    """While another process has it, the error says what milvus-lite does not: that it is so, and the way out."""
+    servers.need("pymilvus", "milvus_lite")
+    file = tmp_path / "vectors.db"
+    holder = f"import pymilvus; pymilvus.MilvusClient({str(file)!r}); print('open', flush=True); input()"
+    command = [sys.executable, "-c", holder]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "open\n"
+        with pytest.raises(BuildError, match=r"lets one process open a file.* name a server"):
+            build(vectors(Milvus(str(file))))
+        process.stdin.close()
 
 
 @pytest.mark.parametrize("kind", KINDS)
