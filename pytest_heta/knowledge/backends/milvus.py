@@ -71,8 +71,8 @@ class Milvus:
             if "Open local milvus failed" not in str(error):  # all that is told where the file is locked
                 raise
             raise BuildError(
-                f"{self.kind} at {self.location} cannot be opened: milvus-lite lets one process open a file; while another "
-                "one has it, or with -n, name a server (milvus-lite server …)"
+                f"{self.kind} at {self.location} cannot be opened: milvus-lite lets one process open a file; while "
+                "another one has it, or with -n, name a server (milvus-lite server …)"
             ) from error
 
 
