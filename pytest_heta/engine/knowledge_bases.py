@@ -301,8 +301,9 @@ async def _raw_store() -> AsyncIterator[LocalObjectStore]:
 
 
 def _build_error(unit: BenchmarkRunUnit, error: Exception) -> BuildError:
+    told = evaluation_error(error)
     return BuildError(
-        f"the knowledge base of run unit {unit.unit_id!r} cannot be built: {type(error).__name__}: {error}"
+        f"the knowledge base of run unit {unit.unit_id!r} cannot be built: {told.error_type}: {told.message}"
     )
 
 

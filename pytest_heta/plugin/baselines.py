@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_heta.errors import HetaError
+from pytest_heta.plugin.anchored import AnchoredEvaluation
 from pytest_heta.plugin.gathering import Gathered
 from pytest_heta.plugin.options import option_value
-from pytest_heta.plugin.session import AnchoredEvaluation
 from pytest_heta.records import EvaluationReport
 from pytest_heta.reports.against_baseline import BaselineComparison, compare_with_baseline, without_baseline
 from pytest_heta.reports.baseline import baseline_of, read_baseline, write_baseline

@@ -11,13 +11,14 @@ import pytest
 
 from pytest_heta.errors import UsageError
 from pytest_heta.plugin.affinity import Affinity
+from pytest_heta.plugin.anchored import AnchoredEvaluation
 from pytest_heta.plugin.baselines import Baselines
 from pytest_heta.plugin.gates import report_gates
 from pytest_heta.plugin.gathering import Gathered, decoded
 from pytest_heta.plugin.host import HostNews
 from pytest_heta.plugin.options import SUITE_SUFFIX, option_value
 from pytest_heta.plugin.outputs import Outputs, for_evaluation
-from pytest_heta.plugin.session import AnchoredEvaluation, HetaSession
+from pytest_heta.plugin.session import HetaSession
 from pytest_heta.plugin.terminal import Written, benchmark_key, print_rankings, print_summary
 from pytest_heta.records import EvaluationReport, KnowledgeBaseReport
 from pytest_heta.reports.against_baseline import BaselineComparison

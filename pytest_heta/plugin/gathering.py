@@ -10,8 +10,8 @@ from pytest_heta.engine.agreement import Facts, disagreements, evaluation_facts
 from pytest_heta.engine.scoring import not_run_result
 from pytest_heta.engine.shard import SHARD, Shard
 from pytest_heta.errors import UsageError
+from pytest_heta.plugin.anchored import AnchoredEvaluation, PlannedCase
 from pytest_heta.plugin.host import HostNews, unlike
-from pytest_heta.plugin.session import AnchoredEvaluation, PlannedCase
 from pytest_heta.records import EvaluationCaseResult, KnowledgeBaseReport
 
 

@@ -16,7 +16,7 @@ from pytest_heta.plugin.identity import HOST
 from pytest_heta.records import KnowledgeBaseReport
 
 if TYPE_CHECKING:
-    from pytest_heta.plugin.session import AnchoredEvaluation
+    from pytest_heta.plugin.anchored import AnchoredEvaluation
 
 
 class HostNews(TypedDict):

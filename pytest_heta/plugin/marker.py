@@ -24,7 +24,8 @@ from pytest_heta.plugin.specs import EvaluationSpec, selected_by_options
 from pytest_heta.reports.collector import collector_paused
 
 if TYPE_CHECKING:
-    from pytest_heta.plugin.session import AnchoredEvaluation, HetaSession, PlannedCase
+    from pytest_heta.plugin.anchored import AnchoredEvaluation, PlannedCase
+    from pytest_heta.plugin.session import HetaSession
 
 PARAMETER = "heta_planned"
 """The name of the parameter that says which case a test is about."""

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from pytest_heta.errors import HetaError
+from pytest_heta.plugin.anchored import AnchoredEvaluation, PlannedCase
 from pytest_heta.plugin.asking import plain_case
 from pytest_heta.plugin.check import GIVEN, CaseFailed, check_heta_case, check_plain_case, check_recorded_case
 from pytest_heta.plugin.fixtures import FIXTURES
 from pytest_heta.plugin.running import begin, end
-from pytest_heta.plugin.session import AnchoredEvaluation, HetaSession, PlannedCase
+from pytest_heta.plugin.session import HetaSession
 from pytest_heta.records import EvaluationCaseResult
 from pytest_heta.reports.collector import collector_paused
 

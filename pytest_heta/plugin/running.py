@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_heta.plugin.session import AnchoredEvaluation, HetaSession, PlannedCase
+    from pytest_heta.plugin.anchored import AnchoredEvaluation, PlannedCase
+    from pytest_heta.plugin.session import HetaSession
 
 
 class RunningCase(Protocol):

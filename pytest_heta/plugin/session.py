@@ -7,7 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -22,13 +22,14 @@ from pytest_heta.engine.evaluation import Evaluation
 from pytest_heta.engine.header import journal_header
 from pytest_heta.engine.journal import JournalWriter
 from pytest_heta.engine.loop import LoopThread
-from pytest_heta.engine.plan import PlannedUnit, make_plan, name_some
+from pytest_heta.engine.plan import make_plan, name_some
 from pytest_heta.engine.recipes import load_recipe
-from pytest_heta.engine.resume import ResultKey, changed_units, finished_results, read_bases, write_bases
+from pytest_heta.engine.resume import changed_units, finished_results, read_bases, write_bases
 from pytest_heta.engine.shard import PLAN, SHARD, Shard, plan_ids
 from pytest_heta.errors import HetaError, UsageError
 from pytest_heta.loading import describe_failure
 from pytest_heta.locations import default_cache_dir, kb_cache_dir
+from pytest_heta.plugin.anchored import AnchoredEvaluation
 from pytest_heta.plugin.anchors import anchor_of, node_path, write_anchors
 from pytest_heta.plugin.host import host_of
 from pytest_heta.plugin.identity import resumes, runs_folder, worker_input
@@ -37,7 +38,7 @@ from pytest_heta.plugin.options import SUITE_SUFFIX, option_value
 from pytest_heta.plugin.progress import Progress
 from pytest_heta.plugin.specs import EvaluationSpec, needs_baseline, specs_of_options, with_options
 from pytest_heta.plugin.suites import read_suite
-from pytest_heta.records import BenchmarkCase, BenchmarkWorkspace, EvaluationCaseResult, KnowledgeBaseReport
+from pytest_heta.records import BenchmarkWorkspace, KnowledgeBaseReport
 from pytest_heta.reports.collector import RareCollector
 from pytest_heta.reports.gates import resolve_gates
 from pytest_heta.reports.policies import Policy, resolve_policies
@@ -50,61 +51,6 @@ _HUB_OFFLINE = "HF_HUB_OFFLINE"
 
 Receiver = Callable[[str, str, list[KnowledgeBaseReport]], None]
 """Takes a node id, its result in JSON, and news of knowledge bases."""
-
-
-@dataclass(frozen=True)
-class PlannedCase:
-    """One test item to be: a case of a unit in a mode."""
-
-    evaluation: Evaluation
-    unit: PlannedUnit
-    case: BenchmarkCase
-    mode: str
-
-
-@dataclass
-class AnchoredEvaluation:
-    """An evaluation below its anchor file: its node's name, its thresholds, and its items by unit and by name.
-
-    ``name`` is unique below the anchor; the names of units, and of the items of a unit, are as in node ids. ``facts``
-    go into the report's metadata. ``finished`` and ``known_bases`` are what a resumed run has left. ``current`` is
-    the node of the unit whose items run now, with its knowledge base.
-    """
-
-    name: str
-    spec: EvaluationSpec
-    loop: LoopThread
-    evaluation: Evaluation
-    gates: tuple[Threshold, ...]
-    case_thresholds: tuple[Threshold, ...]
-    policies: tuple[Policy, ...]
-    prepare_seconds: float
-    facts: dict[str, Any] = field(default_factory=dict)
-    finished: dict[ResultKey, EvaluationCaseResult] = field(default_factory=dict)
-    known_bases: list[KnowledgeBaseReport] = field(default_factory=list)
-    units: dict[str, dict[str, PlannedCase]] = field(default_factory=dict)
-    current: tuple[Any, Any] | None = None
-
-    def __post_init__(self) -> None:
-        plan = self.evaluation.plan
-        names = node_names(unit.unit.unit_id for unit in plan.units)
-        self.units = {names[unit.unit.unit_id]: self._items(unit) for unit in plan.units}
-        self._told: set[str] = set()
-
-    def knowledge_base_news(self) -> list[KnowledgeBaseReport]:
-        """Return the reports on knowledge bases that were opened since this was last asked."""
-        reports = self.evaluation.pool.reports
-        news = [reports[unit_id] for unit_id in reports.keys() - self._told]
-        self._told.update(report.unit_id for report in news)
-        return news
-
-    def _items(self, unit: PlannedUnit) -> dict[str, PlannedCase]:
-        names = node_names(case.case_id for case in unit.cases)
-        return {
-            f"{names[case.case_id]}[{mode}]": PlannedCase(self.evaluation, unit, case, mode)
-            for mode in self.evaluation.modes
-            for case in unit.cases
-        }
 
 
 class HetaSession:

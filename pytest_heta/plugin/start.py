@@ -10,11 +10,12 @@ import pytest
 from pytest_heta.benchmarks.registry import known_benchmarks
 from pytest_heta.engine.evaluation import Evaluation
 from pytest_heta.errors import HetaError
+from pytest_heta.plugin.anchored import PlannedCase
 from pytest_heta.plugin.assigned import CaseKey, assigned_cases
 from pytest_heta.plugin.controller import Controller
 from pytest_heta.plugin.marker import MarkedTests, marked_case
 from pytest_heta.plugin.nodes import CaseItem
-from pytest_heta.plugin.session import HetaSession, PlannedCase, benchmark_families
+from pytest_heta.plugin.session import HetaSession, benchmark_families
 from pytest_heta.records import BenchmarkCase
 from pytest_heta.reports.collector import collector_paused
 

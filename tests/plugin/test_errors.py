@@ -24,7 +24,7 @@ def test_a_build_that_fails_is_the_error_of_each_case(spread: Project) -> None:
     result = spread.evaluate("--heta-min=ndcg@1=0", "-q")
     assert result.ret == 1
     result.assert_outcomes(errors=4, failed=1)
-    message = "BuildError: the knowledge base of run unit 'corpus' cannot be built: ValueError: no disk"
+    message = "BuildError: the knowledge base of run unit 'corpus' cannot be built: ValueError: no disk (r.py:29)"
     assert result.outlines.count(message) == 4
     clean(result)
     assert set(statuses(spread.report()).values()) == {"errored"}
