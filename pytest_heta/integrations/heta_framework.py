@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -15,13 +13,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from pytest_heta.calling import call
 from pytest_heta.errors import BuildError, RecipeError
 from pytest_heta.integrations.documents import SourceDocument, read_documents
+from pytest_heta.integrations.heta_footprint import Footprint
 from pytest_heta.integrations.heta_hits import response_of
-from pytest_heta.integrations.heta_stores import UnitStores, any_lasts, described_stores, outlives_the_process
+from pytest_heta.integrations.heta_stores import (
+    UnitStores,
+    any_lasts,
+    described_stores,
+    outlives_the_process,
+    store_named,
+)
 from pytest_heta.knowledge.extras import require
 from pytest_heta.protocols import ObjectStoreProtocol, ProgressCallback
 from pytest_heta.records import QueryResponse
@@ -44,9 +47,9 @@ class HetaRecipe:
     The documents go to the recipe's own object store under their raw keys, and stay there; what the steps derive goes
     to a place of its own below ``_pytest_heta/`` for each knowledge base. In-memory stores are made anew for each one,
     as they hold one at a time, and cannot be opened again. Other stores are used as they are: a knowledge base of the
-    same documents and recipe is opened again, any other one that was built in them is deleted first. They too hold
-    one at a time, so that benchmarks with several run units, and parallel runs, need a function of the name that gives
-    each its own collections.
+    same documents and recipe is opened again, any other one that was built in them for this is deleted first, and
+    tables or collections that hold something else are refused. They too hold one at a time, so that benchmarks with
+    several run units, and parallel runs, need a function of the name that gives each its own collections.
 
     ``options`` go with each query, such as ``{"generate_answer": True}``.
     """
@@ -108,9 +111,7 @@ class HetaRecipe:
             stores = place.at(f"_pytest_heta/{uuid.uuid4().hex}/")
             closing.push_async_callback(stores.clear)
             return await place.create(stores)
-        scope = f"_pytest_heta/{'stores' if self._make is None else sha256(name.encode()).hexdigest()[:16]}"
-        closing.callback(_lock(self.name, scope, recipe).release)
-        return await place.reopen(scope)
+        return await place.reopen("stores" if self._make is None else name, self.name, closing)
 
 
 class _Place:
@@ -139,39 +140,40 @@ class _Place:
         _refuse_failed(kb.run_record)
         return kb
 
-    async def reopen(self, scope: str) -> Any:
-        """Open the knowledge base of the same recipe and documents, else delete what is there and build it."""
+    async def reopen(self, scope: str, label: str, closing: AsyncExitStack) -> Any:
+        """Open the knowledge base of the same recipe and documents, else delete what is there and build it.
+
+        Raises:
+            BuildError: the stores are in use, or hold what is not ours.
+        """
         digest = sha256(repr(_description(self._recipe)).encode())
         for document in self._documents:
             digest.update(f"{document.source_key} {sha256(document.data).hexdigest()}\n".encode())
-        own = f"{scope}/{digest.hexdigest()[:16]}/"
-        listed = await self._recipe.stores.objects.list(f"{scope}/")
+        footprint = Footprint(self._kb, self._name, self._recipe)
+        closing.callback(footprint.lock(label).close)
+        folder = f"_pytest_heta/{sha256(scope.encode()).hexdigest()[:16]}-{footprint.addresses}/"
+        stores = self.at(own := f"{folder}{digest.hexdigest()[:16]}/")
+        listed = await self._recipe.stores.objects.list(folder)
         places = {"/".join(info.key.split("/")[:3]) + "/" for info in listed}
         if own in places and self._outlives_the_process():
-            kb = await self._load(self.at(own), self._name)
+            kb = await self._load(stores, self._name)
             if kb is not None and kb.run_record.status == "succeeded":
                 return kb
+        # A place is there from the first step on: what the stores hold is what was built, or half built, for it.
+        await (footprint.clear(label) if places else footprint.refuse_strangers(label))
         for place in places:
-            await self._remove(self.at(place))
-        return await self.create(self.at(own))
+            await self.at(place).clear()
+        return await self.create(stores)
 
     def _outlives_the_process(self) -> bool:
         named = {asset.store for asset in _assets(self._recipe)} - {None}
-        refs = [self._kb.store_ref(*name.removeprefix("stores.").split(".", 1)) for name in named]
-        return all(outlives_the_process(self._recipe.stores.get(ref)) for ref in refs)
+        return all(outlives_the_process(store_named(self._kb, self._recipe, name)) for name in named)
 
     async def _load(self, stores: UnitStores, name: str) -> Any:
         try:
             return await self._kb.KnowledgeBase.load(recipe=self._with(stores), name=name)
         except (self._kb.KnowledgeBaseNotFoundError, self._kb.KnowledgeBaseNotReadyError):
             return None
-
-    async def _remove(self, stores: UnitStores) -> None:
-        for info in await stores.objects.list("_heta/knowledge_bases/"):
-            if info.key.endswith("/manifest.json"):
-                manifest = self._kb.KnowledgeBaseManifest.from_dict(json.loads(await stores.objects.get(info.key)))
-                await self._kb.KnowledgeBase.restore(manifest=manifest, recipe=self._with(stores)).delete()
-        await stores.clear()
 
     def _with(self, stores: UnitStores) -> Any:
         return replace(self._recipe, stores=stores.stores)
@@ -225,19 +227,6 @@ def _refuse_failed(record: Any) -> None:
     raise BuildError(f"heta-framework's build {record.status}: {'; '.join(failed) or 'no step says why'}{hint}")
 
 
-def _lock(name: str, scope: str, recipe: Any) -> FileLock:
-    digest = sha256(repr([scope, _description(recipe)]).encode()).hexdigest()[:24]
-    lock = FileLock(Path(tempfile.gettempdir(), f"pytest-heta-{digest}.lock"), thread_local=False, blocking=False)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise BuildError(
-            f"{name}: the recipe's stores hold one knowledge base at a time, and another one is open in them: make the "
-            "recipe HetaRecipe(make), where make(name) returns a KnowledgeRecipe with collections of its own"
-        ) from error
-    return lock
-
-
 def _use_bundled_tokenizer() -> None:
     """Let tiktoken find the encoding that litellm brings along, as litellm itself does when it is imported."""
     spec = find_spec("litellm")
@@ -253,7 +242,10 @@ def _assets(recipe: Any) -> tuple[Any, ...]:
 
 def _description(recipe: Any) -> dict[str, Any]:
     """Return the steps with their settings, and the models by name, as JSON."""
-    models = {field.name: getattr(recipe.models, field.name) for field in fields(recipe.models)}
+    models = {
+        field.name: getattr(recipe.models, field.name) for field in fields(recipe.models) if field.name != "named"
+    }
+    models |= recipe.models.named
     return {
         "steps": [[type(step).__name__, repr(getattr(step, "config", None))] for step in recipe.expanded_steps()],
         "models": {role: str(getattr(model, "model_name", type(model).__name__)) for role, model in models.items()},

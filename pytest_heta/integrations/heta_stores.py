@@ -48,6 +48,11 @@ class UnitStores:
         return view
 
 
+def store_named(kb: Any, recipe: Any, name: str) -> Any:
+    """Return the store that a step calls ``stores.KIND`` or ``stores.KIND.NAME``; ``kb`` is heta-framework's module."""
+    return recipe.stores.get(kb.store_ref(*name.removeprefix("stores.").split(".", 1)))
+
+
 def any_lasts(stores: Any) -> bool:
     """Tell whether anything but an object store outlives the process: two knowledge bases would meet in it."""
     return any(outlives_the_process(store) and not _holds_objects(store) for _, store in _named(stores))

@@ -19,6 +19,7 @@ pytest.importorskip(
 from heta_framework import kb as heta
 from heta_framework.common.stores import InMemoryGraphStore, InMemoryVectorStore, LocalObjectStore, S3ObjectStore
 
+from pytest_heta.errors import BuildError, RecipeError
 from pytest_heta.integrations.heta_framework import HetaRecipe
 from pytest_heta.keys import document_id_of
 from tests.integrations.helpers import ZOO, ask, build, raw
@@ -53,6 +54,14 @@ def vectors_only(folder: Path, *, model: BagOfWords | None = None, **stores: Any
         stores=heta.KnowledgeStores(**{"objects": full.stores.objects, **stores}),
         steps=(parse, split, embed, index),
     )
+
+
+def rows_first(folder: Path, model: BagOfWords, database: Path | None = None) -> Any:
+    """Return a recipe that fills a table of a database that lasts, and then embeds."""
+    full = heta_recipe(folder / "objects", model=model, sql=_sql(database or folder))
+    parse, split, embed, _, _, persist = full.steps
+    stores = heta.KnowledgeStores(objects=full.stores.objects, sql=full.stores.sql)
+    return replace(full, stores=stores, steps=(parse, split, persist, embed))
 
 
 @pytest.fixture(params=["file", "server"])
@@ -130,6 +139,74 @@ def test_a_store_that_only_the_build_needs_may_be_in_memory(tmp_path: Path) -> N
         for _ in range(2):
             await (await build(recipe)).aclose()
             assert model.embedded == 3
+
+    run(work())
+
+
+@needs_sql
+def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
+    """A build that ends half-way leaves rows and no word of them; the next one, of other documents, finds none."""
+
+    class Killed(BagOfWords):
+        async def embed(self, request: Any) -> Any:
+            raise asyncio.CancelledError
+
+    async def work() -> None:
+        with pytest.raises(RecipeError, match="was cancelled"):
+            await build(HetaRecipe(rows_first(tmp_path, Killed())), LION_ONLY)
+        kb = await build(HetaRecipe(rows_first(tmp_path, BagOfWords())), OTTER_ONLY)
+        assert await found(kb, "the", "sql_text_search") == ["otter"]
+        await kb.aclose()
+
+    run(work())
+
+
+@needs_sql
+def test_what_others_have_filled_is_left_alone(tmp_path: Path) -> None:
+    """A table that was not made for this evaluation is neither mixed with it nor dropped: the build says which."""
+
+    async def work() -> None:
+        sql = _sql(tmp_path)
+        await sql.execute("CREATE TABLE chunks (note TEXT)")
+        await sql.execute("INSERT INTO chunks VALUES ('production')")
+        with pytest.raises(BuildError, match=r"sql table 'chunks' of the recipe's stores holds something that was not"):
+            await build(HetaRecipe(rows_first(tmp_path, BagOfWords())))
+        assert await sql.fetch_one("SELECT note FROM chunks") == {"note": "production"}
+
+    run(work())
+
+
+@needs_sql
+def test_a_function_that_gives_all_the_same_stores_is_refused(tmp_path: Path) -> None:
+    """Two knowledge bases of different names would be mixed in them, whether the first is open or closed."""
+
+    async def work() -> None:
+        recipe = HetaRecipe(lambda name: rows_first(tmp_path, BagOfWords()))
+        first = await build(recipe, LION_ONLY, name="a")
+        with pytest.raises(BuildError, match=r"another one is open in sql table 'chunks'"):
+            await build(recipe, OTTER_ONLY, name="b")
+        await first.aclose()
+        with pytest.raises(BuildError, match=r"sql table 'chunks' .* was not made for this evaluation"):
+            await build(recipe, OTTER_ONLY, name="b")
+        again = await build(recipe, LION_ONLY, name="a")
+        assert await found(again, "the", "sql_text_search") == ["lion"]
+        await again.aclose()
+
+    run(work())
+
+
+@needs_sql
+def test_another_address_is_another_store(tmp_path: Path) -> None:
+    """A recipe that is pointed to another database builds there, and does not take the old one for its own."""
+
+    async def work() -> None:
+        for place, embedded in (("one", 3), ("two", 3), ("one", 0)):
+            (tmp_path / place).mkdir(exist_ok=True)
+            model = BagOfWords()
+            kb = await build(HetaRecipe(rows_first(tmp_path, model, tmp_path / place)))
+            assert set(await found(kb, "the", "sql_text_search")) == set(ZOO)
+            assert model.embedded == embedded
+            await kb.aclose()
 
     run(work())
 
