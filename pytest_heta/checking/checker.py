@@ -68,7 +68,8 @@ class _Checker:
         declared = getattr(self.recipe, "available_queries", None)
         if not modes:
             return "the knowledge base has no available_queries: nothing can be asked"
-        if declared is not None and set(declared) != set(modes):
+        # None, where they are known only once it is built.
+        if declared and set(declared) != set(modes):
             return f"the recipe declares {tuple(declared)}, its knowledge base has {modes}"
         return None
 
@@ -114,6 +115,8 @@ class _Checker:
                         return f"{query!r} gave {before} before saving and {after} after loading"
             finally:
                 await close(loaded)
+                if (drop := getattr(self.recipe, "drop", None)) is not None:
+                    await call(drop, Path(folder))
         return None
 
 

@@ -28,7 +28,8 @@ def finished_results(
     Raises:
         ReportError: the journal cannot be read.
     """
-    journals = read_journals(folder, notice=notice)
+    # A run of another recipe or benchmark has no such folder.
+    journals = read_journals(folder, notice=notice) if folder.exists() else []
     if not journals:
         notice(f"{folder} holds no journal, so nothing can be resumed: everything is asked anew")
     differences = [explain_difference(before, header, ignore=("selection",)) for before, _ in journals]

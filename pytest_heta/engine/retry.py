@@ -60,7 +60,7 @@ class CircuitBreaker:
             return
         now = time.monotonic()
         if now < self._next_probe:
-            raise QueryError(f"not asked: the last {self._in_a_row} queries failed, the latest with {self._last}")
+            raise QueryError(f"not asked, as the last queries all failed, the latest with {self._last}")
         self._next_probe = now + self.pause
 
     def succeeded(self) -> None:

@@ -19,6 +19,7 @@ class FrameworkRecipe:
     """
 
     kind: ClassVar[str]
+    libraries: ClassVar[tuple[str, ...]]
 
     def __init__(
         self,

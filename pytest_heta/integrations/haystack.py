@@ -35,6 +35,7 @@ class HaystackRecipe(FrameworkRecipe):
     """
 
     kind = MODE
+    libraries = ("haystack-ai",)
 
     @classmethod
     def of_pipelines(

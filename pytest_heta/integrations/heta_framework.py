@@ -54,6 +54,8 @@ class HetaRecipe:
     ``options`` go with each query, such as ``{"generate_answer": True}``.
     """
 
+    libraries = ("heta-framework", "litellm")
+
     def __init__(
         self,
         recipe: Any,
@@ -196,11 +198,18 @@ class HetaKnowledgeBase:
         found = await self._kb.query(
             text, mode=mode, top_k=top_k, options={**self._options, **(options or {})}, trace=trace
         )
+        if found.metadata.get("answer_generation") == "missing_language_model" and _wants_answers(found.metadata):
+            raise RecipeError(f"mode {mode!r} is to generate answers, but the KnowledgeRecipe has no language model")
         return response_of(found, self._copies, top_k, trace=trace)
 
     async def aclose(self) -> None:
         """Remove what cannot be opened again, and let the stores go."""
         await self._closing.aclose()
+
+
+def _wants_answers(metadata: Mapping[str, Any]) -> bool:
+    """Tell whether an option asked for them; modes that generate them anyway do without where they cannot."""
+    return bool(metadata.get("answer_generation_requested"))
 
 
 def _distinct(documents: Sequence[SourceDocument]) -> tuple[list[SourceDocument], dict[str, list[str]]]:
@@ -224,6 +233,8 @@ def _refuse_failed(record: Any) -> None:
     hint = ""
     if any("tiktoken" in text for text in failed):
         hint = "; without network use SplitDocumentsConfig(encoding_name='unicode') or set TIKTOKEN_CACHE_DIR"
+    elif any("request failed" in text for text in failed):
+        hint = "; heta-framework does not say why: check the name, api_key and api_base of the recipe's models"
     raise BuildError(f"heta-framework's build {record.status}: {'; '.join(failed) or 'no step says why'}{hint}")
 
 

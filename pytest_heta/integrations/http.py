@@ -11,7 +11,15 @@ from typing import Any
 from pytest_heta.errors import QueryError, RecipeError
 from pytest_heta.integrations.documents import read_documents
 from pytest_heta.integrations.http_ingest import Ingest
-from pytest_heta.integrations.templates import check_placeholders, dig, fill, fill_url, placeholders, with_environment
+from pytest_heta.integrations.templates import (
+    check_placeholders,
+    contents,
+    dig,
+    fill,
+    fill_url,
+    placeholders,
+    with_environment,
+)
 from pytest_heta.integrations.web import JsonService
 from pytest_heta.keys import document_id_of_key
 from pytest_heta.protocols import ObjectStoreProtocol, ProgressCallback
@@ -149,16 +157,17 @@ class HttpKnowledgeBase:
             return ()
         hits = dig(found, self._recipe.results, "results")
         if not isinstance(hits, list):
-            raise QueryError(f"the results at {self._recipe.results!r} are {type(hits).__name__}, not a list")
+            place = self._recipe.results or "."
+            raise QueryError(f"the results at {place!r} are {type(hits).__name__}, not a list ({contents(hits)})")
         return tuple(map(self._result, hits))
 
     def _result(self, hit: Any) -> QueryResult:
         recipe = self._recipe
-        named = str(dig(hit, recipe.document_id, "document id"))
-        score = None if recipe.score is None else dig(hit, recipe.score, "score")
+        named = str(dig(hit, recipe.document_id, "document id", "the hit"))
+        score = None if recipe.score is None else dig(hit, recipe.score, "score", "the hit")
         if score is not None and not isinstance(score, int | float):
             raise QueryError(f"the score at {recipe.score!r} is {score!r}, not a number")
-        text = "" if recipe.text is None else _text(dig(hit, recipe.text, "text")) or ""
+        text = "" if recipe.text is None else _text(dig(hit, recipe.text, "text", "the hit")) or ""
         return QueryResult(id=document_id_of_key(named) or named, kind="document", score=score, text=text)
 
     async def aclose(self) -> None:

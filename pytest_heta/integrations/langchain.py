@@ -34,6 +34,7 @@ class LangChainRecipe(FrameworkRecipe):
     """
 
     kind = MODE
+    libraries = ("langchain-core",)
 
     def document(self, document: SourceDocument) -> Any:
         """Return a LangChain Document."""

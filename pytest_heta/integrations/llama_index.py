@@ -32,6 +32,7 @@ class LlamaIndexRecipe(FrameworkRecipe):
     """
 
     kind = MODE
+    libraries = ("llama-index-core",)
 
     def document(self, document: SourceDocument) -> Any:
         """Return a LlamaIndex Document."""

@@ -58,25 +58,27 @@ def check_placeholders(used: Iterable[str], known: Sequence[str]) -> None:
         raise RecipeError(f"unknown placeholder {{{unknown[0]}}} (known: {', '.join(f'{{{name}}}' for name in known)})")
 
 
-def dig(value: Any, path: str, what: str) -> Any:
+def dig(value: Any, path: str, what: str, place: str = "the response") -> Any:
     """Return what a dotted path such as ``choices.0.message.content`` leads to; an empty path leads to ``value``.
+
+    ``place`` is what to call ``value`` in an error.
 
     Raises:
         QueryError: it leads nowhere; says where it ends, what is there, and ``what`` was looked for.
     """
-    place = "the response"
     for step in path.split(".") if path else ():
         if isinstance(value, Mapping) and step in value:
             value = value[step]
         elif isinstance(value, Sequence) and not isinstance(value, str) and step.isdigit() and int(step) < len(value):
             value = value[int(step)]
         else:
-            raise QueryError(f"no {what} at {path!r}: {place} has no {step!r} ({_contents(value)})")
+            raise QueryError(f"no {what} at {path!r}: {place} has no {step!r} ({contents(value)})")
         place = f"{step!r}"
     return value
 
 
-def _contents(value: Any) -> str:
+def contents(value: Any) -> str:
+    """Say in a few words what a value is, for an error."""
     if isinstance(value, Mapping):
         return f"it has: {', '.join(map(repr, value)) or 'nothing'}"
     if isinstance(value, list):

@@ -56,22 +56,24 @@ class JsonService:
                 and after how many seconds if the service says so.
         """
         await self._pace.turn()
+        # Without what is asked, so that the same failure of many cases is one.
+        request = f"{method} {url.partition('?')[0]}"
         try:
             response = await self._client.request(method, url, json=body, params=params)
         except self._failures as error:
             retryable = isinstance(error, self._transport_errors)
-            raise QueryError(f"{method} {url}: {self._reason(error)}", retryable=retryable) from error
+            raise QueryError(f"{request}: {self._reason(error)}", retryable=retryable) from error
         if response.status_code == 404 and missing:
             return None
         if not response.is_success:
-            raise _status_error(f"{method} {url}", response)
+            raise _status_error(request, response)
         if not response.content:
             return None
         try:
             return response.json()
         except ValueError as error:
             excerpt = response.text[:_EXCERPT]
-            raise QueryError(f"{method} {url}: the answer is not JSON ({error}): {excerpt!r}") from error
+            raise QueryError(f"{request}: the answer is not JSON ({error}): {excerpt!r}") from error
 
     async def ask_patiently(self, method: str, url: str, *, body: Any = None, attempts: int = 4) -> Any:
         """Do the same, and try again where that can help; for builds, which nobody else repeats.

@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from pytest_heta.engine.shard import SHARD
 from pytest_heta.records import EvaluationReport
 from pytest_heta.reports.findings import error_groups
 from pytest_heta.reports.lines import Line, wrapped
 from pytest_heta.reports.mode_summary import mode_lines
+from pytest_heta.reports.strangers import strangers
 from pytest_heta.reports.text import benchmark_title, fit, listed, one_line, plural, recipe_name, seconds
 
 _SHOWN_ERRORS = 5
@@ -47,6 +49,8 @@ def _header(report: EvaluationReport, width: int) -> Iterator[Line]:
         yield from wrapped(f"time: {listed(list(times))}", width)
     for notice in report.metadata.get("notices", ()):
         yield from wrapped(f"note: {one_line(str(notice))}", width)
+    for found in filter(None, (strangers(report, mode) for mode in report.query_modes)):
+        yield from wrapped(f"note: {one_line(found)}", width, "bad")
 
 
 def _knowledge_bases(report: EvaluationReport) -> str:
@@ -65,6 +69,11 @@ def _knowledge_bases(report: EvaluationReport) -> str:
 
 def _gates(report: EvaluationReport, width: int) -> Iterator[Line]:
     if not report.gates:
+        return
+    if SHARD in report.selection:
+        yield Line("gates: judged when the shards are merged; so far", "bold")
+        for gate in report.gates:
+            yield from wrapped(one_line(gate.reason), width, hang=" " * 8)
         return
     yield Line(f"gates: {sum(gate.passed for gate in report.gates)} of {len(report.gates)} passed", "bold")
     for gate in report.gates:

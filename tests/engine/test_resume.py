@@ -87,12 +87,15 @@ def test_another_evaluation_is_not_taken_over(tmp_path: Path, change: dict[str, 
 
 
 def test_an_empty_folder_says_so(tmp_path: Path) -> None:
-    """As of a run that was killed at once."""
+    """As of a run that was killed at once, or that evaluated something else; one that cannot be read is an error."""
     notices: list[str] = []
     assert finished_results(tmp_path, HEADER, notice=notices.append) == {}
     assert notices == [f"{tmp_path} holds no journal, so nothing can be resumed: everything is asked anew"]
+    assert finished_results(tmp_path / "other", HEADER, notice=notices.append) == {}
+    assert notices[1].startswith(f"{tmp_path / 'other'} holds no journal")
+    (tmp_path / "file").write_text("")
     with pytest.raises(ReportError, match="cannot be read"):
-        finished_results(tmp_path / "gone", HEADER, notice=print)
+        finished_results(tmp_path / "file", HEADER, notice=print)
 
 
 def test_a_torn_line_costs_its_case_alone(tmp_path: Path) -> None:

@@ -197,12 +197,12 @@ def test_the_breaker_opens_and_probes(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def story() -> None:
         assert [await ask() for _ in range(2)] == ["gone", "gone"]
-        refusal = "not asked: the last 2 queries failed, the latest with ConnectionResetError: gone"
+        refusal = "not asked, as the last queries all failed, the latest with ConnectionResetError: gone"
         assert [await ask() for _ in range(3)] == [refusal] * 3
         assert len(tries) == 2
         now[0] += 20
         assert await ask() == "gone"
-        assert str(await ask()).startswith("not asked: the last 3 queries failed")
+        assert str(await ask()).startswith("not asked, as the last queries all failed")
         assert len(tries) == 3
         now[0] += 20
         assert await ask() == "answer"

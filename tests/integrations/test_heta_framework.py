@@ -79,7 +79,8 @@ def test_the_checker_finds_nothing_wrong(tmp_path: Path) -> None:
     """An ordinary recipe passes every check: ids, leaks between knowledge bases, equal documents, concurrency."""
 
     async def work() -> list[str]:
-        return [str(each) async for each in check_recipe(HetaRecipe(heta_recipe(tmp_path))) if each.verdict == "wrong"]
+        recipes = HetaRecipe(heta_recipe(tmp_path)), HetaRecipe(lambda name: heta_recipe(tmp_path / name))
+        return [str(each) for recipe in recipes async for each in check_recipe(recipe) if each.verdict == "wrong"]
 
     assert asyncio.run(work()) == []
 
@@ -93,6 +94,18 @@ def test_a_failed_step_is_an_error_of_the_unit(tmp_path: Path) -> None:
 
     with pytest.raises(BuildError, match=r"build failed: step embed_chunks: .*the model is on fire"):
         run(build(HetaRecipe(heta_recipe(tmp_path, model=Broken()))))
+
+
+def test_answers_without_a_language_model_are_an_error(tmp_path: Path) -> None:
+    """heta-framework answers nothing then and says so in metadata only: scores would be about the hits' texts."""
+
+    async def work() -> None:
+        kb = await build(HetaRecipe(heta_recipe(tmp_path), options={"generate_answer": True}))
+        with pytest.raises(RecipeError, match="'vector_search' is to generate answers, but .* no language model"):
+            await ask(kb, LION, mode=MODE)
+        await kb.aclose()
+
+    run(work())
 
 
 def test_the_same_name_can_be_built_again(tmp_path: Path) -> None:

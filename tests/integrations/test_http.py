@@ -226,9 +226,9 @@ def test_lasting_failures_are_not_retried() -> None:
     [
         ({"items": []}, "no results at 'results': the response has no 'results' (it has: 'items')"),
         ({"results": {}}, "the results at 'results' are dict, not a list"),
-        ({"results": [{"doc": "a"}]}, "no document id at 'id': the response has no 'id' (it has: 'doc')"),
+        ({"results": [{"doc": "a"}]}, "no document id at 'id': the hit has no 'id' (it has: 'doc')"),
         ({"results": [{"id": "a", "score": "high"}]}, "the score at 'score' is 'high', not a number"),
-        ({"results": [3]}, "no document id at 'id': the response has no 'id' (it is '3')"),
+        ({"results": [3]}, "no document id at 'id': the hit has no 'id' (it is '3')"),
     ],
 )
 def test_an_answer_that_does_not_fit_the_mapping_says_where(body: Any, message: str) -> None:

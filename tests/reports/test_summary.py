@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from pytest_heta.records import EvaluationCaseResult, EvaluationError, EvaluationReport, KnowledgeBaseReport
+from pytest_heta.records import (
+    EvaluationCaseResult,
+    EvaluationError,
+    EvaluationReport,
+    GoldLabel,
+    KnowledgeBaseReport,
+    RankedHit,
+)
 from pytest_heta.reports.gates import check_report
 from pytest_heta.reports.summary import summary_lines
 from pytest_heta.reports.text import cells
@@ -179,3 +186,29 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert max(cells(line.text) for line in lines) <= width
     shown = " ".join(line.text for line in lines if line.style == "bold").split()
     assert [f"@{k}" for k in range(1, 15)] == [word for word in shown if word.startswith("@")][:14]
+
+
+def test_ids_that_are_not_the_benchmarks_are_told() -> None:
+    """Where no case finds a gold document, a found and a wanted id stand side by side; one that does silences it."""
+    gold = (GoldLabel(document_id="leave", relevance=1.0),)
+    foreign = [
+        finished(str(number), {"beir_ndcg@10": 0.0}, gold=gold, hits=(RankedHit(id="x", document_id="DOC-7"),))
+        for number in range(3)
+    ]
+    text = "\n".join(line.text for line in summary_lines(report_of(foreign), width=500))
+    assert (
+        "note: vector_search: not one of the 3 hits of 3 cases is a gold document; are their ids those of the "
+        "benchmark? Found for 0: DOC-7; gold: leave"
+    ) in text
+    right = finished("3", {"beir_ndcg@10": 1.0}, gold=gold, hits=(RankedHit(id="y", document_id="leave"),))
+    assert "not one of" not in "\n".join(line.text for line in summary_lines(report_of([*foreign, right]), width=500))
+
+
+def test_a_shard_judges_no_gate() -> None:
+    """Its values stand there without a verdict, which the merge gives."""
+    report = report_of([finished("1", {"beir_ndcg@10": 0.5})], selection={"shard": "1/2"})
+    report = report.model_copy(update={"gates": check_report([parse_threshold("ndcg@10=0.6", "min")], report)})
+    lines = [line.text for line in summary_lines(report, width=120)]
+    assert "gates: judged when the shards are merged; so far" in lines
+    assert [line for line in lines if "0.500" in line and "0.600" in line]
+    assert not [line for line in lines if "FAIL" in line]

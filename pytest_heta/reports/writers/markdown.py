@@ -105,7 +105,7 @@ def _means(found: Sequence[Entrant]) -> Iterator[str]:
     for metric, label in labels(all_metrics(found)).items():
         cells = [mean(first.mean(metric))]
         for entrant in rest:
-            cells += [mean(entrant.mean(metric)), _difference(first.mean(metric), entrant.mean(metric))]
+            cells += [mean(entrant.mean(metric)), _difference(entrant.mean(metric), first.mean(metric))]
         yield f"| {escaped(label)} | {' | '.join(cells)} |"
     cells = [milliseconds(_p95(first))]
     for entrant in rest:
@@ -113,7 +113,7 @@ def _means(found: Sequence[Entrant]) -> Iterator[str]:
     yield f"| latency p95, ms | {' | '.join(cells)} |"
     if rest:
         yield ""
-        yield "A difference is the first column minus the one to its left."
+        yield "A difference is the column to its left minus the first one."
 
 
 def _table_head(columns: Sequence[str], numbers: int) -> Iterator[str]:

@@ -30,7 +30,7 @@ def test_verdict_gates_and_means_come_first(tmp_path: Path) -> None:
     reason = "ndcg@10 = 0.625, below the minimum 0.900 (beir_scifact, vector_search, 2 cases)"
     assert f"| ❌ | {gate} | {reason} |" in lines
     assert "|  | vector, vector_search | bm25, vector_search | difference |" in lines
-    assert "| ndcg@10 | 0.6250 | 0.5000 | +0.1250 |" in lines
+    assert "| ndcg@10 | 0.6250 | 0.5000 | -0.1250 |" in lines
 
 
 def test_what_the_means_are_over_is_said_where_it_is_not_every_case() -> None:
