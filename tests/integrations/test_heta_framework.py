@@ -101,7 +101,7 @@ def test_answers_without_a_language_model_are_an_error(tmp_path: Path) -> None:
 
     async def work() -> None:
         kb = await build(HetaRecipe(heta_recipe(tmp_path), options={"generate_answer": True}))
-        with pytest.raises(RecipeError, match="'vector_search' is to generate answers, but .* no language model"):
+        with pytest.raises(RecipeError, match=r"'vector_search' is to generate answers, but .* no language model"):
             await ask(kb, LION, mode=MODE)
         await kb.aclose()
 
