@@ -17,11 +17,11 @@ _NO_SECRET_NAME = re.compile(
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
-_URL_USER = re.compile(r"(?P<start>\b[a-z][a-z0-9+.-]*://)[^/\s]*@", re.IGNORECASE)
-# The value is only looked at: within that of a harmless name, such as a URL, there may be a secret one.
-_ASSIGNED = re.compile(
-    r"""(?P<name>[\w.-]+)["']?\s*[=:]\s*(?=(?P<value>"[^"]*"|'[^']*'|[^\s&;,"'}\])]+))""",
-)
+_URL_USER = re.compile(r"(?P<start>(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,30}://)[^/\s]*@", re.IGNORECASE)
+# The name and what stands before the value: within the value of a harmless name, such as a URL, there may be a secret
+# one. Nothing here looks further than it must, as a text may be long.
+_ASSIGNED = re.compile(r"""(?<![\w.-])(?P<name>[\w.-]+)["']?\s*[=:]\s*""")
+_VALUE = re.compile(r""""[^"]*"|'[^']*'|[^\s&;,"'}\])]+""")
 _AUTHORIZED = re.compile(r"\b(?P<kind>bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}", re.IGNORECASE)
 _KNOWN_TOKENS = re.compile(
     r"\b(?:sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|hf_[A-Za-z0-9]{16,}|glpat-[\w-]{16,}"
@@ -52,11 +52,13 @@ def mask_text(text: str) -> str:
 def _mask_assigned(text: str) -> str:
     parts, end = [], 0
     for match in _ASSIGNED.finditer(text):
-        start, stop = match.span("value")
-        if start >= end and is_secret_name(match["name"]):
+        start = match.end()
+        if start < end or not is_secret_name(match["name"]):
+            continue
+        if value := _VALUE.match(text, start):
             quote = text[start] if text[start] in "\"'" else ""
             parts += [text[end:start], quote, MASK, quote]
-            end = stop
+            end = value.end()
     return "".join([*parts, text[end:]])
 
 

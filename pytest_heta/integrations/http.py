@@ -163,9 +163,12 @@ class HttpKnowledgeBase:
 
     def _result(self, hit: Any) -> QueryResult:
         recipe = self._recipe
-        named = str(dig(hit, recipe.document_id, "document id", "the hit"))
+        found = dig(hit, recipe.document_id, "document id", "the hit")
+        if isinstance(found, bool) or not isinstance(found, str | int):
+            raise QueryError(f"the document id at {recipe.document_id!r} is {str(found)[:80]!r}, not a text or number")
+        named = str(found)
         score = None if recipe.score is None else dig(hit, recipe.score, "score", "the hit")
-        if score is not None and not isinstance(score, int | float):
+        if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
             raise QueryError(f"the score at {recipe.score!r} is {score!r}, not a number")
         text = "" if recipe.text is None else _text(dig(hit, recipe.text, "text", "the hit")) or ""
         return QueryResult(id=document_id_of_key(named) or named, kind="document", score=score, text=text)

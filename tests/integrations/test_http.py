@@ -228,6 +228,9 @@ def test_lasting_failures_are_not_retried() -> None:
         ({"results": {}}, "the results at 'results' are dict, not a list"),
         ({"results": [{"doc": "a"}]}, "no document id at 'id': the hit has no 'id' (it has: 'doc')"),
         ({"results": [{"id": "a", "score": "high"}]}, "the score at 'score' is 'high', not a number"),
+        ({"results": [{"id": "a", "score": True}]}, "the score at 'score' is True, not a number"),
+        ({"results": [{"id": None}]}, "the document id at 'id' is 'None', not a text or number"),
+        ({"results": [{"id": {"x": 1}}]}, "the document id at 'id' is \"{'x': 1}\", not a text or number"),
         ({"results": [3]}, "no document id at 'id': the hit has no 'id' (it is '3')"),
     ],
 )
