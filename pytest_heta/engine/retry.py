@@ -20,6 +20,7 @@ from pytest_heta.records import EvaluationError
 T = TypeVar("T")
 
 LONGEST_WAIT = 60.0
+_LONGEST_TEXT = 10_000
 
 _TRANSPORT_ERRORS = (
     ("httpx", "TransportError"),
@@ -135,11 +136,21 @@ def evaluation_error(error: BaseException, attempts: int = 1) -> EvaluationError
     """Return the record of an error; one that is not ours is told with its place in the user's code."""
     place = None if isinstance(error, HetaError) else users_place(error)
     return EvaluationError(
-        message=mask_text(str(error) or repr(error)) + (f" ({place})" if place else ""),
+        message=mask_text(_words(error)) + (f" ({place})" if place else ""),
         error_type=type(error).__name__,
         retryable=is_retryable(error),
         attempts=attempts,
     )
+
+
+def _words(error: BaseException) -> str:
+    """Return what an error says, as UTF-8 can hold it, and not without end."""
+    try:
+        words = str(error) or repr(error)
+    except Exception as unspeakable:
+        words = f"(its text cannot be had: {type(unspeakable).__name__})"
+    words = words.encode("utf-8", "backslashreplace").decode("utf-8")
+    return words if len(words) <= _LONGEST_TEXT else f"{words[:_LONGEST_TEXT]}… ({len(words):,} characters in all)"
 
 
 def is_retryable(error: BaseException) -> bool:

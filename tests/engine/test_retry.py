@@ -231,3 +231,15 @@ def test_errors_of_the_query_itself_do_not_open_the_breaker() -> None:
     with pytest.raises(AttemptsFailed):
         asyncio.run(attempt(query, AT_ONCE, breaker, None))
     assert asyncio.run(attempt(query, AT_ONCE, breaker, None)) == "answer"
+
+
+def test_what_an_error_says_is_bounded_and_can_be_written() -> None:
+    """A huge text is cut, half a surrogate pair is escaped, and an error that cannot speak is told all the same."""
+
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    assert evaluation_error(ValueError("x" * 20_000)).message == f"{'x' * 10_000}… (20,000 characters in all)"
+    assert evaluation_error(ValueError("\ud83d")).message == "\\ud83d"
+    assert evaluation_error(Mute()).message == "(its text cannot be had: RuntimeError)"

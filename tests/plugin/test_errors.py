@@ -61,6 +61,7 @@ def test_a_query_that_fails_is_the_error_of_its_case(spread: Project) -> None:
         ("raise KeyError()", "KeyError: KeyError() (r.py:2)"),
         ("raise RuntimeError('one\\ntwo')", "RuntimeError: one"),
         ("import missing_module", "ModuleNotFoundError: No module named 'missing_module' (r.py:2)"),
+        ("raise ValueError('bad \\udce9 byte')", "ValueError: bad \\udce9 byte (r.py:2)"),
         ("raise SystemExit(3)", "RecipeError: search ended with sys.exit(3)"),
     ],
 )
