@@ -143,7 +143,8 @@ class RecipeProtocol(Protocol):
 
     Where a KB lies elsewhere and what is saved only points there: ``drop(directory)`` (sync or async) removes what the
     saved files point to, and does not mind if it is gone; ``keep`` (bool) lets that outlive the run; ``build`` may take
-    ``save_directory``, where ``save`` will write.
+    ``save_directory``, where ``save`` will write. Where ``build`` may open what an earlier run has left, it takes
+    ``rebuild`` (bool), which forbids that, and its KB says ``reopened`` (bool).
     """
 
     def build(

@@ -249,8 +249,10 @@ class KnowledgeBasePool:
     async def _build(self, unit: BenchmarkRunUnit, name: str, target: Path | None = None) -> Any:
         recipe, kb = self.recipe.recipe, None
         given: dict[str, Any] = {"name": name, "progress": self.progress}
-        if target is not None and _notes_early(recipe):
+        if target is not None and hasattr(recipe, "drop") and _takes(recipe, "save_directory"):
             given["save_directory"] = target
+        if _takes(recipe, "rebuild"):
+            given["rebuild"] = self.config.rebuild or self.config.kb_cache is None
         try:
             async with _raw_store() as objects:
                 keys = await store_documents(self.plan, unit, objects, self.progress)
@@ -267,10 +269,10 @@ def needs_documents(recipe: Any) -> bool:
     return bool(getattr(recipe, "needs_documents", True))
 
 
-def _notes_early(recipe: Any) -> bool:
-    """Tell whether a recipe's build asks where its KB will be saved, to note there what it is about to make outside."""
+def _takes(recipe: Any, option: str) -> bool:
+    """Tell whether a recipe's build asks for something that most do not."""
     try:
-        return hasattr(recipe, "drop") and "save_directory" in inspect.signature(recipe.build).parameters
+        return option in inspect.signature(recipe.build).parameters
     except (TypeError, ValueError):
         return False
 
@@ -321,6 +323,6 @@ def _report(
         unit_id=unit.unit_id,
         name=name,
         build_seconds=build_seconds,
-        cached=cached,
+        cached=cached or getattr(kb, "reopened", False),
         manifest=mask({**(manifest or {}), **(facts or {})}),
     )

@@ -9,13 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import fields, replace
 from hashlib import sha256
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from pytest_heta.calling import call
-from pytest_heta.errors import BuildError, RecipeError
+from pytest_heta.errors import RecipeError
 from pytest_heta.integrations.documents import SourceDocument, read_documents
+from pytest_heta.integrations.heta_code import own_code
+from pytest_heta.integrations.heta_failures import is_whole, lost_parts, refuse_failed
 from pytest_heta.integrations.heta_footprint import Footprint
 from pytest_heta.integrations.heta_hits import response_of
 from pytest_heta.integrations.heta_stores import (
@@ -51,7 +54,8 @@ class HetaRecipe:
     tables or collections that hold something else are refused. They too hold one at a time, so that benchmarks with
     several run units, and parallel runs, need a function of the name that gives each its own collections.
 
-    ``options`` go with each query, such as ``{"generate_answer": True}``.
+    ``options`` go with each query, such as ``{"generate_answer": True}``. A build whose steps went on without more than
+    ``max_failed`` chunks or groups, for which a language model failed, is an error.
     """
 
     libraries = ("heta-framework", "litellm")
@@ -63,12 +67,14 @@ class HetaRecipe:
         name: str = "heta_framework",
         options: Mapping[str, Any] | None = None,
         max_concurrency: int | None = None,
+        max_failed: int = 0,
     ) -> None:
         """Take a KnowledgeRecipe, or a function (sync or async) from a KB name to one."""
         self._kb = require("heta_framework.kb", "heta")
         self._make: Callable[[str], Any] | None = None if isinstance(recipe, self._kb.KnowledgeRecipe) else recipe
         self._recipe = recipe if self._make is None else None
         self.name, self._options, self.max_concurrency = name, dict(options or {}), max_concurrency
+        self._max_failed = max_failed
 
     @property
     def available_queries(self) -> tuple[str, ...]:
@@ -91,8 +97,9 @@ class HetaRecipe:
         objects: ObjectStoreProtocol,
         source_keys: Sequence[str],
         progress: ProgressCallback | None = None,
+        rebuild: bool = False,
     ) -> HetaKnowledgeBase:
-        """Build a knowledge base, or open the same one of an earlier run.
+        """Build a knowledge base, or open the same one of an earlier run unless that is to be made anew.
 
         Raises:
             BuildError: a step failed, or the stores are in use.
@@ -104,27 +111,28 @@ class HetaRecipe:
         _use_bundled_tokenizer()
         documents, copies = _distinct(await read_documents(objects, source_keys, progress))
         async with AsyncExitStack() as closing:
-            kb = await self._open(name, recipe, documents, closing)
-            return HetaKnowledgeBase(kb, self._options, copies, closing.pop_all())
+            place = _Place(self._kb, name, recipe, documents, self._max_failed)
+            kb = await self._open(place, rebuild, closing)
+            return HetaKnowledgeBase(kb, self._options, copies, closing.pop_all(), reopened=place.reopened)
 
-    async def _open(self, name: str, recipe: Any, documents: Sequence[SourceDocument], closing: AsyncExitStack) -> Any:
-        place = _Place(self._kb, name, recipe, documents)
-        if not any_lasts(recipe.stores):
+    async def _open(self, place: _Place, rebuild: bool, closing: AsyncExitStack) -> Any:
+        if not any_lasts(place.recipe.stores):
             stores = place.at(f"_pytest_heta/{uuid.uuid4().hex}/")
             closing.push_async_callback(stores.clear)
             return await place.create(stores)
-        return await place.reopen("stores" if self._make is None else name, self.name, closing)
+        return await place.reopen("stores" if self._make is None else place.name, self.name, rebuild, closing)
 
 
 class _Place:
     """Where and of what one knowledge base is made."""
 
-    def __init__(self, kb: Any, name: str, recipe: Any, documents: Sequence[SourceDocument]) -> None:
-        self._kb, self._name, self._recipe, self._documents = kb, name, recipe, documents
+    def __init__(self, kb: Any, name: str, recipe: Any, documents: Sequence[SourceDocument], max_failed: int) -> None:
+        self._kb, self.name, self.recipe, self._documents = kb, name, recipe, documents
+        self._max_failed, self.reopened = max_failed, False
 
     def at(self, place: str) -> UnitStores:
         """Return the stores whose private place this is."""
-        return UnitStores(self._recipe.stores, place, [document.source_key for document in self._documents])
+        return UnitStores(self.recipe.stores, place, [document.source_key for document in self._documents])
 
     async def create(self, stores: UnitStores) -> Any:
         """Store the documents and build.
@@ -136,30 +144,31 @@ class _Place:
             await stores.objects.put(document.source_key, document.data)
         kb = await self._kb.KnowledgeBase.create(
             recipe=self._with(stores),
-            name=self._name,
+            name=self.name,
             initial_artifacts={"source_keys": keys, "benchmark_document_keys": keys},
         )
-        _refuse_failed(kb.run_record)
+        refuse_failed(kb.run_record, self._max_failed)
         return kb
 
-    async def reopen(self, scope: str, label: str, closing: AsyncExitStack) -> Any:
-        """Open the knowledge base of the same recipe and documents, else delete what is there and build it.
+    async def reopen(self, scope: str, label: str, rebuild: bool, closing: AsyncExitStack) -> Any:
+        """Open the knowledge base of the same recipe and documents, else, or to ``rebuild``, delete what is there.
 
         Raises:
             BuildError: the stores are in use, or hold what is not ours.
         """
-        digest = sha256(repr(_description(self._recipe)).encode())
+        digest = sha256(repr(_description(self.recipe)).encode())
         for document in self._documents:
             digest.update(f"{document.source_key} {sha256(document.data).hexdigest()}\n".encode())
-        footprint = Footprint(self._kb, self._name, self._recipe)
+        footprint = Footprint(self._kb, self.name, self.recipe)
         closing.callback(footprint.lock(label).close)
         folder = f"_pytest_heta/{sha256(scope.encode()).hexdigest()[:16]}-{footprint.addresses}/"
         stores = self.at(own := f"{folder}{digest.hexdigest()[:16]}/")
-        listed = await self._recipe.stores.objects.list(folder)
+        listed = await self.recipe.stores.objects.list(folder)
         places = {"/".join(info.key.split("/")[:3]) + "/" for info in listed}
-        if own in places and self._outlives_the_process():
-            kb = await self._load(stores, self._name)
-            if kb is not None and kb.run_record.status == "succeeded":
+        if own in places and not rebuild and self._outlives_the_process():
+            kb = await self._load(stores, self.name)
+            if kb is not None and is_whole(kb.run_record, self._max_failed):
+                self.reopened = True
                 return kb
         # A place is there from the first step on: what the stores hold is what was built, or half built, for it.
         await (footprint.clear(label) if places else footprint.refuse_strangers(label))
@@ -168,8 +177,8 @@ class _Place:
         return await self.create(stores)
 
     def _outlives_the_process(self) -> bool:
-        named = {asset.store for asset in _assets(self._recipe)} - {None}
-        return all(outlives_the_process(store_named(self._kb, self._recipe, name)) for name in named)
+        named = {asset.store for asset in _assets(self.recipe)} - {None}
+        return all(outlives_the_process(store_named(self._kb, self.recipe, name)) for name in named)
 
     async def _load(self, stores: UnitStores, name: str) -> Any:
         try:
@@ -178,18 +187,28 @@ class _Place:
             return None
 
     def _with(self, stores: UnitStores) -> Any:
-        return replace(self._recipe, stores=stores.stores)
+        return replace(self.recipe, stores=stores.stores)
 
 
 class HetaKnowledgeBase:
     """Asks a knowledge base of heta-framework; ``copies`` are the keys of left-out documents by that of their equal."""
 
     def __init__(
-        self, kb: Any, options: Mapping[str, Any], copies: Mapping[str, Sequence[str]], closing: AsyncExitStack
+        self,
+        kb: Any,
+        options: Mapping[str, Any],
+        copies: Mapping[str, Sequence[str]],
+        closing: AsyncExitStack,
+        *,
+        reopened: bool,
     ) -> None:
         self._kb, self._options, self._copies, self._closing = kb, options, copies, closing
-        self.available_queries = tuple(sorted(kb.available_queries))
-        self.manifest = {"run_id": kb.run_record.run_id, "equal_documents": sum(map(len, copies.values()))}
+        self.available_queries, self.reopened = tuple(sorted(kb.available_queries)), reopened
+        self.manifest = {
+            "run_id": kb.run_record.run_id,
+            "equal_documents": sum(map(len, copies.values())),
+            "failed_parts": lost_parts(kb.run_record),
+        }
 
     async def query(
         self, text: str, *, mode: str, top_k: int, options: Mapping[str, Any] | None = None, trace: bool = False
@@ -226,18 +245,6 @@ def _distinct(documents: Sequence[SourceDocument]) -> tuple[list[SourceDocument]
     return list(first.values()), dict(copies)
 
 
-def _refuse_failed(record: Any) -> None:
-    if record.status == "succeeded":
-        return
-    failed = [f"step {step.step_name}: {step.error}" for step in record.step_records if step.error]
-    hint = ""
-    if any("tiktoken" in text for text in failed):
-        hint = "; without network use SplitDocumentsConfig(encoding_name='unicode') or set TIKTOKEN_CACHE_DIR"
-    elif any("request failed" in text for text in failed):
-        hint = "; heta-framework does not say why: check the name, api_key and api_base of the recipe's models"
-    raise BuildError(f"heta-framework's build {record.status}: {'; '.join(failed) or 'no step says why'}{hint}")
-
-
 def _use_bundled_tokenizer() -> None:
     """Let tiktoken find the encoding that litellm brings along, as litellm itself does when it is imported."""
     spec = find_spec("litellm")
@@ -258,6 +265,8 @@ def _description(recipe: Any) -> dict[str, Any]:
     }
     models |= recipe.models.named
     return {
+        "version": version("heta-framework"),
+        "code": own_code(recipe.expanded_steps(), models, recipe.parsers),
         "steps": [[type(step).__name__, repr(getattr(step, "config", None))] for step in recipe.expanded_steps()],
         "models": {role: str(getattr(model, "model_name", type(model).__name__)) for role, model in models.items()},
         "stores": described_stores(recipe.stores),

@@ -29,6 +29,7 @@ from heta_framework.common.stores import (
     SQLStore,
 )
 
+from pytest_heta.errors import BuildError
 from pytest_heta.integrations.heta_framework import HetaRecipe
 from pytest_heta.keys import document_id_of
 from pytest_heta.records import QueryResponse
@@ -132,6 +133,26 @@ def test_a_fact_counts_for_each_of_its_documents(tmp_path: Path) -> None:
         assert len({hit.score for hit in facts}) == 1
         assert len({hit.id for hit in response.results}) == len(response.results)
         assert len((await ask(kb, "Entity: Lumen Labs", mode="heta_graph_search", top_k=2)).results) == 2
+        await kb.aclose()
+
+    run(work())
+
+
+def test_a_graph_that_lacks_chunks_is_refused(tmp_path: Path) -> None:
+    """heta-framework goes on without the chunks for which its language model fails, and says so only in its records."""
+
+    class Exhausted(RuleModel):
+        async def invoke(self, request: Any) -> Any:
+            if "otter" in request.prompt:
+                raise RuntimeError("no quota left")
+            return await super().invoke(request)
+
+    async def work() -> None:
+        made = recipe_of(tmp_path, *CHUNKS, heta.HetaGraphProcedure(), language=Exhausted())
+        with pytest.raises(BuildError, match=r"not whole.*failed_entity_chunk_ids 1.*max_failed=1"):
+            await build(HetaRecipe(made), DOCUMENTS)
+        kb = await build(HetaRecipe(made, max_failed=1), DOCUMENTS)
+        assert list(kb.manifest["failed_parts"].values()) == [1]
         await kb.aclose()
 
     run(work())

@@ -22,6 +22,7 @@ from heta_framework.common.stores import InMemoryGraphStore, InMemoryVectorStore
 from pytest_heta.errors import BuildError, RecipeError
 from pytest_heta.integrations.heta_framework import HetaRecipe
 from pytest_heta.keys import document_id_of
+from pytest_heta.loading import load_object
 from tests.integrations.helpers import ZOO, ask, build, raw
 from tests.integrations.heta_zoo import BagOfWords, heta_recipe
 from tests.knowledge.backends import servers
@@ -157,6 +158,47 @@ def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
         kb = await build(HetaRecipe(rows_first(tmp_path, BagOfWords())), OTTER_ONLY)
         assert await found(kb, "the", "sql_text_search") == ["otter"]
         await kb.aclose()
+
+    run(work())
+
+
+@needs_sql
+def test_what_lasts_is_built_anew_on_demand(tmp_path: Path) -> None:
+    """``rebuild`` opens nothing of before; whether something was opened is told."""
+
+    async def work() -> None:
+        for rebuild, reopened, embedded in ((False, False, 3), (False, True, 0), (True, False, 3)):
+            model = BagOfWords()
+            kb = await build(HetaRecipe(rows_first(tmp_path, model)), rebuild=rebuild)
+            assert (kb.reopened, model.embedded) == (reopened, embedded)
+            assert set(await found(kb, "the", "sql_text_search")) == set(ZOO)
+            await kb.aclose()
+
+    run(work())
+
+
+@needs_sql
+def test_changed_code_is_another_recipe(tmp_path: Path) -> None:
+    """A parser of the user's own that was changed is not passed over for what the old one has built."""
+    code = (
+        "from heta_framework import kb\n"
+        "class Parser(kb.TextParser):\n"
+        "    async def parse(self, *args, **options):\n"
+        "        if {broken}: raise ValueError('changed')\n"
+        "        return await super().parse(*args, **options)\n"
+    )
+
+    async def with_parser(broken: bool) -> Any:
+        (tmp_path / f"parser_{broken}.py").write_text(code.format(broken=broken))
+        parser = load_object(tmp_path / f"parser_{broken}.py", "Parser", RecipeError)()
+        recipe = rows_first(tmp_path, BagOfWords())
+        parsers = heta.KnowledgeParsers(documents=heta.DocumentParserRegistry([parser]))
+        return await build(HetaRecipe(replace(recipe, parsers=parsers)))
+
+    async def work() -> None:
+        await (await with_parser(False)).aclose()
+        with pytest.raises(BuildError, match="parse_documents"):
+            await with_parser(True)
 
     run(work())
 
