@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from importlib import metadata
@@ -15,6 +16,7 @@ from pytest_heta.engine.knowledge_bases import needs_documents
 from pytest_heta.errors import RecipeError
 from pytest_heta.records import KnowledgeBaseReport
 
+_DIGEST = re.compile("[0-9a-f]{32,}")
 _SHOWN = 12
 """How much of a digest is shown."""
 
@@ -69,7 +71,8 @@ def disagreements(here: Mapping[str, str], there: Mapping[str, str]) -> list[str
 
 
 def _shown(facts: Mapping[str, str], what: str) -> str:
-    return facts.get(what, "none")[:_SHOWN]
+    fact = facts.get(what, "none")
+    return fact[:_SHOWN] if _DIGEST.fullmatch(fact) else fact
 
 
 def _recipe_facts(evaluation: Evaluation) -> Facts:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_heta.engine.agreement import Facts, evaluation_facts
 from pytest_heta.engine.evaluation import Evaluation
 from pytest_heta.engine.loop import LoopThread
 from pytest_heta.engine.plan import PlannedUnit
@@ -55,6 +57,14 @@ class AnchoredEvaluation:
         self.units = {names[unit.unit.unit_id]: self._items(unit) for unit in plan.units}
         self._told: set[str] = set()
 
+    def facts_to_agree(self) -> Facts:
+        """Return what a worker on another machine must have in common with the one that reports."""
+        return {
+            **evaluation_facts(self.evaluation),
+            "the thresholds of cases": _written(self.case_thresholds),
+            "the gates": _written(self.gates),
+        }
+
     def knowledge_base_news(self) -> list[KnowledgeBaseReport]:
         """Return the reports on knowledge bases that were opened since this was last asked."""
         reports = self.evaluation.pool.reports
@@ -69,3 +79,17 @@ class AnchoredEvaluation:
             for mode in self.evaluation.modes
             for case in unit.cases
         }
+
+
+def _written(thresholds: Iterable[Threshold]) -> str:
+    signs = {"min": ">=", "max": "<="}
+    return (
+        ", ".join(
+            sorted(
+                f"{one.mode or 'all modes'} {one.metric} {signs[one.bound]} {one.value:g}"
+                + (f" where {one.where}" if one.where else "")
+                for one in thresholds
+            )
+        )
+        or "none"
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-from pytest_heta.engine.agreement import Facts, disagreements, evaluation_facts
+from pytest_heta.engine.agreement import Facts, disagreements
 from pytest_heta.engine.scoring import not_run_result
 from pytest_heta.engine.shard import SHARD, Shard
 from pytest_heta.errors import UsageError
@@ -34,7 +34,7 @@ class Gathered:
 
     @cached_property
     def _facts(self) -> Facts:
-        return evaluation_facts(self.anchored.evaluation)
+        return self.anchored.facts_to_agree()
 
     def agree(self, news: HostNews) -> None:
         """Hold what another machine says of itself against what is known here and what others have said.

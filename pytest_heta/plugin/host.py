@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import pytest
 
-from pytest_heta.engine.agreement import Facts, disagreements, document_facts, evaluation_facts
+from pytest_heta.engine.agreement import Facts, disagreements, document_facts
 from pytest_heta.errors import UsageError
 from pytest_heta.plugin.identity import HOST
 from pytest_heta.records import KnowledgeBaseReport
@@ -57,7 +57,7 @@ class Host:
                 f"{prefix} is not what the machine that reports calls it ({', '.join(self._facts)}): pytest's root "
                 f"folder, here {here}, must lie at the same place of the suite on all machines; see --rootdir"
             )
-        differences = disagreements(self._facts[prefix], evaluation_facts(anchored.evaluation))
+        differences = disagreements(self._facts[prefix], anchored.facts_to_agree())
         if differences:
             raise UsageError(unlike(here, differences))
 
@@ -66,7 +66,7 @@ class Host:
         told = HostNews(host=platform.node())
         if prefix not in self._introduced:
             self._introduced.add(prefix)
-            told["facts"] = evaluation_facts(anchored.evaluation)
+            told["facts"] = anchored.facts_to_agree()
         if bases:
             told["documents"] = anchored.loop.run(document_facts(anchored.evaluation, bases))
         return told

@@ -54,12 +54,11 @@ def told_to_host(config: pytest.Config, heta: HetaSession | None) -> dict[str, A
     """
     facts: dict[str, dict[str, str]] = {}
     if heta is not None:
-        from pytest_heta.engine.agreement import evaluation_facts
         from pytest_heta.plugin.anchors import node_path
 
         for anchor in heta.anchors:
             prefix = node_path(anchor, config.rootpath)
-            facts |= {f"{prefix}::{one.name}": evaluation_facts(one.evaluation) for one in heta.anchored(anchor)}
+            facts |= {f"{prefix}::{one.name}": one.facts_to_agree() for one in heta.anchored(anchor)}
     journals: dict[str, str] = {}
     if resumes(config):
         folder = runs_folder(config) / worker_input(config)["heta_run_id"]

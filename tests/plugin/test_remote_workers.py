@@ -122,6 +122,17 @@ def test_a_host_with_another_recipe_is_refused(project: Project, hosts: SshHosts
     assert host_notes(hosts, "ask") == [[], []]
 
 
+def test_a_host_that_would_judge_otherwise_is_refused(project: Project, hosts: SshHosts) -> None:
+    """Thresholds of cases are judged where the cases run: a host whose ini file lacks them would let all pass."""
+    write_noting(project)
+    install(project, hosts)
+    project.write("pytest.ini", (project.path / "pytest.ini").read_text() + "heta_case_min = ndcg@1=0.5\n")
+    result = run(project)
+    assert result.ret != pytest.ExitCode.OK
+    assert "the thresholds of cases: none there, all modes beir_ndcg@1 >= 0.5 here" in " ".join(ran(result).split())
+    assert host_notes(hosts, "ask") == [[], []]
+
+
 def test_a_host_with_other_documents_is_refused(project: Project, hosts: SshHosts) -> None:
     """Whoever comes second: of the two, none can be trusted."""
     write_noting(project)
