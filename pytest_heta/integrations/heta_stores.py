@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_heta.integrations.heta_objects import UnitObjects
 
-_SQL_IN_MEMORY = ("sqlite://", "sqlite:///:memory:")
+_SQL_IN_MEMORY = ("", "/", "/:memory:")
 
 
 class UnitStores:
@@ -80,10 +80,11 @@ def _slots(stores: Any) -> list[str]:
 
 
 def _is_in_memory(store: Any) -> bool:
-    owner = type(store)
-    if not owner.__module__.startswith("heta_framework."):
-        return False
-    return "InMemory" in owner.__name__ or (_is_sql(store) and store.config.url in _SQL_IN_MEMORY)
+    if _is_sql(store):
+        scheme, _, place = str(store.config.url).partition("://")
+        return scheme.partition("+")[0] == "sqlite" and place.partition("?")[0] in _SQL_IN_MEMORY
+    bases = [base for base in type(store).__mro__ if base.__module__.startswith("heta_framework.")]
+    return any("InMemory" in base.__name__ for base in bases)
 
 
 def _is_sql(store: Any) -> bool:

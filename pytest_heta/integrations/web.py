@@ -11,9 +11,11 @@ from typing import Any
 
 from pytest_heta.calling import note_wait
 from pytest_heta.errors import QueryError
+from pytest_heta.masking import MASK
 
 RETRYABLE_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 _EXCERPT = 300
+_SHORTEST_SECRET = 8
 
 
 class Pace:
@@ -41,6 +43,8 @@ class JsonService:
         """Open a client; ``timeout`` bounds, in seconds, connecting and each wait for data."""
         import httpx
 
+        # A service may say in an error what it was sent.
+        self._sent = sorted({part for value in (headers or {}).values() for part in _telling(value)}, key=len)[::-1]
         self._client = httpx.AsyncClient(headers=dict(headers or {}), timeout=timeout)
         self._failures = (httpx.HTTPError, httpx.InvalidURL)
         self._transport_errors = httpx.TransportError
@@ -62,18 +66,18 @@ class JsonService:
             response = await self._client.request(method, url, json=body, params=params)
         except self._failures as error:
             retryable = isinstance(error, self._transport_errors)
-            raise QueryError(f"{request}: {self._reason(error)}", retryable=retryable) from error
+            raise QueryError(self._hide(f"{request}: {self._reason(error)}"), retryable=retryable) from error
         if response.status_code == 404 and missing:
             return None
         if not response.is_success:
-            raise _status_error(request, response)
+            raise self._status_error(request, response)
         if not response.content:
             return None
         try:
             return response.json()
         except ValueError as error:
-            excerpt = response.text[:_EXCERPT]
-            raise QueryError(f"{request}: the answer is not JSON ({error}): {excerpt!r}") from error
+            excerpt = self._hide(response.text)[:_EXCERPT]
+            raise QueryError(self._hide(f"{request}: the answer is not JSON ({error}): {excerpt!r}")) from error
 
     async def ask_patiently(self, method: str, url: str, *, body: Any = None, attempts: int = 4) -> Any:
         """Do the same, and try again where that can help; for builds, which nobody else repeats.
@@ -94,20 +98,33 @@ class JsonService:
         """Close the connections."""
         await self._client.aclose()
 
+    def _status_error(self, request: str, response: Any) -> QueryError:
+        status = response.status_code
+        target = response.headers.get("location")
+        said = (
+            f"redirected to {target}: use that address"
+            if response.is_redirect
+            else repr(self._hide(response.text)[:_EXCERPT])
+        )
+        return QueryError(
+            self._hide(f"{request}: HTTP {status} {response.reason_phrase}: {said}"),
+            retryable=status in RETRYABLE_STATUS,
+            retry_after=seconds_to_wait(response.headers.get("retry-after")),
+        )
+
+    def _hide(self, text: str) -> str:
+        for sent in self._sent:
+            text = text.replace(sent, MASK)
+        return text
+
     def _reason(self, error: Exception) -> str:
         # The texts of httpx' time-outs are empty.
         return str(error) or f"{type(error).__name__} (time-out: {self._timeout:g} s)"
 
 
-def _status_error(request: str, response: Any) -> QueryError:
-    status = response.status_code
-    target = response.headers.get("location")
-    said = f"redirected to {target}: use that address" if response.is_redirect else repr(response.text[:_EXCERPT])
-    return QueryError(
-        f"{request}: HTTP {status} {response.reason_phrase}: {said}",
-        retryable=status in RETRYABLE_STATUS,
-        retry_after=seconds_to_wait(response.headers.get("retry-after")),
-    )
+def _telling(value: str) -> list[str]:
+    """Return what must not be told of a header's value: the whole, and its words, such as the key behind ``Bearer``."""
+    return [part for part in (value, *value.split()) if len(part) >= _SHORTEST_SECRET]
 
 
 def seconds_to_wait(retry_after: str | None) -> float | None:

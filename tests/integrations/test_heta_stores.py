@@ -253,6 +253,22 @@ def test_another_address_is_another_store(tmp_path: Path) -> None:
     run(work())
 
 
+def test_a_store_in_memory_of_the_users_own_is_one(tmp_path: Path) -> None:
+    """A class made from one of heta-framework's is in memory like it, and is not opened again."""
+
+    class Own(InMemoryVectorStore):
+        pass
+
+    async def work() -> None:
+        recipe = HetaRecipe(vectors_only(tmp_path, vector=Own()))
+        for _ in range(2):
+            kb = await build(recipe)
+            assert (await found(kb, LION))[0] == "lion"
+            await kb.aclose()
+
+    run(work())
+
+
 def test_stores_with_names_are_kept_apart(tmp_path: Path) -> None:
     """Stores that the recipe names itself are made anew or seen through a view, as the nameless ones are."""
 

@@ -241,6 +241,18 @@ def test_an_answer_that_does_not_fit_the_mapping_says_where(body: Any, message: 
     assert not error.retryable
 
 
+def test_what_a_service_says_of_the_headers_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value from the environment, which may have any name and look, is not told though the service repeats it."""
+    monkeypatch.setenv("ZOO_CODE", "hdrsecretvalue1")
+
+    async def handler(request: Request) -> Reply:
+        return Reply({"detail": f"bad header {request.headers['x-custom']}"}, 403)
+
+    with pytest.raises(QueryError, match="bad header") as caught:
+        outcome(handler, headers={"X-Custom": "Zoo ${ZOO_CODE}"})
+    assert "hdrsecretvalue1" not in str(caught.value)
+
+
 def test_a_slow_service_times_out() -> None:
     """A service that does not answer within ``timeout`` is a retryable error that says so."""
 
